@@ -1,0 +1,1 @@
+"""The OpenLineage log store for Egeria."""

@@ -1,0 +1,59 @@
+"""Every error that lineagelog raises on purpose, under one base.
+
+LineageLogError
+├── SettingsError         a setting, option or name that cannot be used
+├── StoreError            the log store cannot do what was asked
+│   ├── StoreUnavailable  the database cannot be reached now: try again later
+│   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
+│   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
+│   └── StoreTooNew       the tables were made by a newer lineagelog
+├── IntakeFull            more events are waiting than the queue holds: try again later
+├── InputError            a file or a document that cannot be read (names file and place)
+└── EmbeddedError         the embedded PostgreSQL cannot be started
+"""
+
+from __future__ import annotations
+
+
+class LineageLogError(Exception):
+    """Base of all errors of lineagelog. Its text is one line for a person."""
+
+
+class SettingsError(LineageLogError):
+    """A setting, an option or a name cannot be used; the text names it and says what is valid."""
+
+
+class StoreError(LineageLogError):
+    """The log store cannot do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be reached now; nothing of the batch was acknowledged, so send it again."""
+
+
+class StoreReadOnly(StoreError):
+    """The database refuses writes: a standby, a read-only role, or a full disk."""
+
+
+class StoreNotCreated(StoreError):
+    """The schema or one of its tables does not exist: run `lineagelog store init`."""
+
+
+class StoreTooNew(StoreError):
+    """The tables were made by a newer lineagelog than this one."""
+
+
+class IntakeFull(LineageLogError):
+    """More events are waiting than the queue holds; `retry_after` says in how many seconds to try again."""
+
+    def __init__(self, message: str, *, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class InputError(LineageLogError):
+    """A file or document cannot be read; the text names the file and the place in it."""
+
+
+class EmbeddedError(LineageLogError):
+    """The embedded PostgreSQL cannot be installed or started; the text says what to do."""
