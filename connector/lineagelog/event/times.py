@@ -1,0 +1,57 @@
+"""Event times as producers really write them, read to UTC with microseconds cut off, never rounded."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,30}))?"
+    r"(?:(?P<utc>[Zz])|(?P<offset>[+-]\d\d(?::?\d\d)?(?::\d\d)?)[Zz]?)?"
+    r"(?:\[(?P<zone>[^\]]{1,64})\])?"
+)
+
+
+class BadTimeError(ValueError):
+    """The text is not a date-time; the message says what is wrong with it."""
+
+
+def parse_time(text: str) -> tuple[datetime, bool]:
+    """Read a date-time; return it in UTC and whether the text named its zone.
+
+    Accepted besides RFC 3339: ``+00:00Z``, lower case, Java's ``[Zone/Name]`` suffix (an offset wins over it),
+    more than six fraction digits (cut off), no seconds, no zone (taken as UTC). Raises BadTimeError for a date
+    only, for anything else, and for a time outside the years 1 to 9999.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        if re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text):
+            raise BadTimeError("a date without a time")
+        raise BadTimeError("not an RFC 3339 date-time")
+    day, minute, second, fraction = match[1], match[2], match[3] or ":00", match[4] or ""
+    if second == ":60":  # a leap second: the last microsecond of its minute
+        second, fraction = ":59", "999999"
+    try:
+        local = datetime.fromisoformat(f"{day}T{minute}{second}.{fraction[:6]:0<6}")
+        if match["utc"]:
+            return local.replace(tzinfo=UTC), True
+        if match["offset"]:
+            zone = datetime.fromisoformat(f"{day}T00:00{match['offset']}").tzinfo
+            return local.replace(tzinfo=zone).astimezone(UTC), True
+        if match["zone"]:
+            return local.replace(tzinfo=ZoneInfo(match["zone"])).astimezone(UTC), True
+    except ZoneInfoNotFoundError:
+        pass  # an unknown zone name tells no more than none
+    except (ValueError, OverflowError) as problem:
+        raise BadTimeError(str(problem)) from problem
+    return local.replace(tzinfo=UTC), False
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_microseconds(time: datetime) -> int:
+    """Microseconds since 1970-01-01T00:00Z, exactly."""
+    return (time - _EPOCH) // _MICROSECOND

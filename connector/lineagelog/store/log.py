@@ -1,0 +1,273 @@
+"""The log store: creates its tables and appends events, raw and digested, in one transaction per batch."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import psycopg
+from msgspec import Struct
+from psycopg import errors as pg
+from sqlalchemy import Engine, select
+
+from lineagelog.errors import StoreTooNew, StoreUnavailable
+from lineagelog.event.model import Event, Reason, Rejected
+
+from . import tables
+from .engine import driver_connection, translate, translated_errors
+from .partitions import MISSING_PARTITION, Partitions, advisory_key, months_of
+from .schema import LogStoreSchema
+from .writer import BatchWriter, DeadLetter
+
+_ATTEMPTS: Final = 6
+_TRANSIENT: Final = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable, pg.UniqueViolation)
+_PASSING: Final[tuple[type[Exception], ...]] = (
+    *_TRANSIENT,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    StoreUnavailable,
+)
+_REFUSED: Final[tuple[type[Exception], ...]] = (
+    psycopg.DataError,
+    pg.ProgramLimitExceeded,
+    pg.StatementTooComplex,
+    pg.NotNullViolation,
+)
+"""What PostgreSQL raises for the content of an event: trying again would not help."""
+
+
+class Verdict(StrEnum):
+    """What became of one event."""
+
+    STORED = "stored"
+    DUPLICATE = "duplicate"
+    EXPIRED = "expired"
+    DEAD = "dead"
+
+
+class Appended(Struct, frozen=True):
+    """What became of a batch: one verdict per event, in the order they were given."""
+
+    verdicts: tuple[Verdict, ...]
+    refusals: dict[int, Rejected] = {}
+    """Index to reason, for those that the database refused (the others' reasons the caller knows)."""
+
+    @property
+    def stored(self) -> int:
+        """Number of new events."""
+        return self.verdicts.count(Verdict.STORED)
+
+    @property
+    def duplicate(self) -> int:
+        """Number of events that were stored before, or came twice in the batch."""
+        return self.verdicts.count(Verdict.DUPLICATE)
+
+    @property
+    def expired(self) -> int:
+        """Number of events older than the retention floor; they are not stored."""
+        return self.verdicts.count(Verdict.EXPIRED)
+
+    @property
+    def dead(self) -> int:
+        """Number of refused events; their bytes are in ol_dead_letter."""
+        return self.verdicts.count(Verdict.DEAD)
+
+
+type InTransaction = Callable[[psycopg.Connection[Any]], None]
+"""Further work of the same transaction (a Kafka consumer stores its offsets)."""
+
+
+class LogStore:
+    """An OpenLineage log store in one schema of a database. Safe for many threads and many processes at once."""
+
+    def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
+        self.engine = engine
+        self.schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+        self._partitions = Partitions(self.schema)
+        self._writer = BatchWriter(self.schema)
+        self._floor: datetime | None = None
+
+    # --- definition -------------------------------------------------------------------------------------------------
+
+    def ddl(self) -> list[str]:
+        """The statements that create() runs, in order."""
+        return [*self.schema.ddl_statements(), *self.schema.comment_statements()]
+
+    def create(self) -> None:
+        """Create what is missing of schema, tables and indexes; change nothing that is there.
+
+        Raises StoreTooNew if the store was made by a later version.
+        """
+        with translated_errors(), driver_connection(self.engine) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (advisory_key(self.schema, "create"),))
+            for statement in self.schema.ddl_statements():
+                connection.execute(statement)
+            if self._commented(connection) is False:
+                for statement in self.schema.comment_statements():
+                    connection.execute(statement)
+            connection.commit()
+        self.check_version()
+
+    def _commented(self, connection: psycopg.Connection[Any]) -> bool:
+        name = self.schema.table(tables.TOKEN_TABLE)
+        row = connection.execute("SELECT obj_description(%s::regclass, 'pg_class') IS NOT NULL", (name,)).fetchone()
+        return row is not None and bool(row[0])
+
+    def check_version(self) -> int:
+        """The version of the tables. Raises StoreNotCreated without tables, StoreTooNew for later ones."""
+        store = self.schema.t(tables.STORE_TABLE)
+        with translated_errors(), self.engine.connect() as connection:
+            version = int(connection.execute(select(store.c.version)).scalar_one())
+        if version > tables.VERSION:
+            raise StoreTooNew(
+                f"the store has version {version} and this lineagelog knows up to {tables.VERSION}: install a newer one"
+            )
+        return version
+
+    # --- appending --------------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        items: Sequence[Event | Rejected],
+        *,
+        source: str = "api",
+        positions: Sequence[str] | None = None,
+        in_transaction: InTransaction | None = None,
+    ) -> Appended:
+        """Store a batch: raw events, digest and dead letters in one transaction; return after COMMIT.
+
+        ``source`` names the transport and ``positions`` the place of each item, for dead letters. Appending again
+        what is stored changes nothing, so a batch whose outcome is unknown may simply be sent again. Raises
+        StoreUnavailable, StoreReadOnly or StoreNotCreated; then nothing of the batch is stored.
+        """
+        letters = {
+            index: DeadLetter(item, source, positions[index] if positions else "")
+            for index, item in enumerate(items)
+            if isinstance(item, Rejected)
+        }
+        events = {index: item for index, item in enumerate(items) if isinstance(item, Event)}
+        try:
+            return self._append(events, letters, len(items), in_transaction)
+        except _REFUSED:
+            pass
+        refusals = self._find_refused(events)
+        for index, rejected in refusals.items():
+            del events[index]
+            letters[index] = DeadLetter(rejected, source, positions[index] if positions else "")
+        with translated_errors():
+            appended = self._append(events, letters, len(items), in_transaction)
+        return Appended(appended.verdicts, refusals)
+
+    def _find_refused(self, events: dict[int, Event]) -> dict[int, Rejected]:
+        """The events that PostgreSQL does not take, found by halving; nothing is stored."""
+        try:
+            self._append(events, {}, 0, _roll_back)
+        except _RolledBackError:
+            return {}
+        except _REFUSED as error:
+            if len(events) == 1:
+                ((index, event),) = events.items()
+                return {index: refused_by_database(event, error)}
+            indexes = list(events)
+            half = len(indexes) // 2
+            found: dict[int, Rejected] = {}
+            for part in (indexes[:half], indexes[half:]):
+                found |= self._find_refused({index: events[index] for index in part})
+            return found
+        return {}
+
+    def _append(
+        self,
+        events: dict[int, Event],
+        letters: dict[int, DeadLetter],
+        count: int,
+        in_transaction: InTransaction | None,
+    ) -> Appended:
+        """One batch, tried again while the trouble is passing."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with driver_connection(self.engine) as connection:
+                    return self._append_once(connection, events, letters, count, in_transaction)
+            except (*_REFUSED, _RolledBackError):
+                raise
+            except MISSING_PARTITION:
+                self._partitions.forget()
+            except _FloorMovedError as moved:
+                self._floor = moved.floor
+                continue
+            except _PASSING as error:
+                if attempt == _ATTEMPTS:
+                    raise _ours(error) from error
+            except psycopg.Error as error:
+                raise translate(error) from error
+            time.sleep(random.uniform(0.0, 0.02 * 2**attempt))  # noqa: S311  # jitter
+        raise StoreUnavailable("the batch could not be stored: its partition or the retention floor keeps changing")
+
+    def _append_once(
+        self,
+        connection: psycopg.Connection[Any],
+        events: dict[int, Event],
+        letters: dict[int, DeadLetter],
+        count: int,
+        in_transaction: InTransaction | None,
+    ) -> Appended:
+        floor = self._floor
+        verdicts = [Verdict.DEAD] * count if count else [Verdict.DEAD] * (max(events, default=-1) + 1)
+        unique: dict[Any, Event] = {}
+        places: dict[bytes, int] = {}
+        for index, event in events.items():
+            if floor is not None and event.event_time < floor:
+                verdicts[index] = Verdict.EXPIRED
+            elif event.key in unique:
+                verdicts[index] = Verdict.DUPLICATE
+            else:
+                unique[event.key] = event
+                places[event.event_hash] = index
+        self._partitions.ensure(connection, months_of(event.event_time for event in unique.values()))
+        batch = self._writer.write(connection, [unique[key] for key in sorted(unique)], list(letters.values()))
+        if batch.floor != floor:
+            raise _FloorMovedError(batch.floor)
+        if in_transaction is not None:
+            in_transaction(connection)
+        connection.commit()
+        self._writer.remember(batch)
+        for event_hash, index in places.items():
+            verdicts[index] = Verdict.STORED if event_hash in batch.new else Verdict.DUPLICATE
+        return Appended(tuple(verdicts))
+
+
+def _ours(error: Exception) -> Exception:
+    return translate(error) if isinstance(error, psycopg.Error) else error
+
+
+def refused_by_database(event: Event, error: Exception) -> Rejected:
+    """The refusal of an event that parsed well and that PostgreSQL does not take all the same."""
+    return Rejected(
+        Reason.REFUSED_BY_DATABASE,
+        "$",
+        " ".join(str(error).split("\n", 1)[0].split()),
+        event.raw or event.body,
+        event.run_id or None,
+        event.job_namespace or None,
+        event.job_name or None,
+        event.event_type or None,
+        event.event_time.isoformat(),
+    )
+
+
+class _RolledBackError(Exception):
+    pass
+
+
+class _FloorMovedError(Exception):
+    def __init__(self, floor: datetime | None) -> None:
+        super().__init__("the retention floor moved")
+        self.floor = floor
+
+
+def _roll_back(_: psycopg.Connection[Any]) -> None:
+    raise _RolledBackError

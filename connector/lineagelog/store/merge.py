@@ -1,0 +1,119 @@
+"""The digest's merge as SQL: what ON CONFLICT sets, so that the digest is a join of its events.
+
+``d`` is the stored row, ``x`` the new one (EXCLUDED). The rules are commutative, associative and idempotent: any
+order, batching and duplication of the events gives the same rows. `digest.py` has the same rules in Python, and the
+property tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Boolean, ColumnElement, Integer, Table, case, cast, func, literal_column, or_, tuple_
+from sqlalchemy import Uuid as UuidType
+
+from .tables import DATASET_REGISTERS, RUN_REGISTERS, Register, Time
+
+STATUS_RANK = {"UNKNOWN": 0, "OTHER": 1, "START": 2, "RUNNING": 3, "ABORT": 4, "COMPLETE": 5, "FAIL": 6}
+"""Which status beats which at the same time."""
+
+_NEVER: ColumnElement[Any] = literal_column("'-infinity'::timestamptz", Time)
+
+type Columns = Any
+"""`table.c` or `insert.excluded`."""
+
+
+def rank(status: ColumnElement[str]) -> ColumnElement[int]:
+    """The rank of a status or event type."""
+    return case(
+        *((status == literal_column(f"'{name}'"), literal_column(str(n), Integer)) for name, n in STATUS_RANK.items()),
+        else_=literal_column("1", Integer),
+    )
+
+
+def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
+    """What an upsert of ol_run sets."""
+    d = table.c
+    x_ends = tuple_(func.coalesce(x.end_time, _NEVER), rank(x.status)) > tuple_(
+        func.coalesce(d.end_time, _NEVER), rank(d.status)
+    )
+    merged: dict[str, ColumnElement[Any]] = {
+        "status": case((x_ends, x.status), else_=d.status),
+        "start_time": func.least(d.start_time, x.start_time),
+        "end_time": func.greatest(d.end_time, x.end_time),
+        "first_event_time": func.least(d.first_event_time, x.first_event_time),
+        "last_event_time": func.greatest(d.last_event_time, x.last_event_time),
+    }
+    nil = literal_column("'00000000-0000-0000-0000-000000000000'::uuid", UuidType)
+    newer = _newer(d, x, "governance_action_at", {"governance_action_hash": nil})
+    for name in ("governance_action", "governance_action_at", "governance_action_hash"):
+        merged[name] = case((newer, x[name]), else_=d[name])
+    for register in RUN_REGISTERS:
+        lows = {name: _low(table, name) for name in register.columns}
+        newer = _newer(d, x, register.at, lows)
+        for name in (*register.columns, register.at):
+            merged[name] = case((newer, x[name]), else_=d[name])
+    return merged
+
+
+def _low(table: Table, name: str) -> ColumnElement[Any]:
+    return _NEVER if isinstance(table.c[name].type, type(Time)) else literal_column("''")
+
+
+def _newer(d: Columns, x: Columns, at: str, lows: dict[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+    """Whether x's (time, values) are greater; every member is coalesced, or a NULL would break the order."""
+
+    def side(a: Columns) -> Any:
+        return tuple_(func.coalesce(a[at], _NEVER), *(func.coalesce(a[name], low) for name, low in lows.items()))
+
+    newer: ColumnElement[bool] = side(x) > side(d)
+    return newer
+
+
+def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
+    """What an upsert of ol_run_dataset sets."""
+    d = table.c
+    x_counts, d_counts = _counts(x), _counts(d)
+    x_leads = case(
+        (x_counts != d_counts, x_counts),
+        (d_counts, tuple_(x.event_time, rank(x.event_type)) > tuple_(d.event_time, rank(d.event_type))),
+        else_=x.event_time < d.event_time,
+    )
+    event_time = case((x_leads, x.event_time), else_=d.event_time)
+    merged: dict[str, ColumnElement[Any]] = {
+        "event_time": event_time,
+        "event_type": case((x_leads, x.event_type), else_=d.event_type),
+    }
+    for register in DATASET_REGISTERS:
+        merged |= _register_merge(d, x, register, event_time)
+    return merged
+
+
+def _counts(a: Columns) -> ColumnElement[bool]:
+    """Whether the sighting counts: it carries a statistic, or its event is not a START."""
+    return or_(a.event_type != literal_column("'START'"), a.row_count.is_not(None), a.size_bytes.is_not(None))
+
+
+def _register_merge(
+    d: Columns, x: Columns, register: Register, event_time: ColumnElement[Any]
+) -> dict[str, ColumnElement[Any]]:
+    """Value and compact time of one register.
+
+    (v, NULL): set at the row's event_time. (v, t): set at t. (NULL, t): deleted at t. (NULL, NULL): never carried.
+    """
+    value, at = register.name, register.at
+    low: ColumnElement[Any] = literal_column(repr(register.low))
+    if isinstance(x[value].type, UuidType):
+        low = cast(low, UuidType)
+
+    def effective(a: Columns) -> ColumnElement[Any]:
+        return case((a[value].is_(None), a[at]), else_=func.coalesce(a[at], a.event_time))
+
+    def side(a: Columns) -> Any:
+        carried = cast(a[value].is_not(None), Boolean)
+        return tuple_(func.coalesce(effective(a), _NEVER), carried, func.coalesce(a[value], low))
+
+    x_wins = side(x) > side(d)
+    time = case((x_wins, effective(x)), else_=effective(d))
+    won = case((x_wins, x[value]), else_=d[value])
+    return {value: won, at: case((won.is_(None), time), else_=func.nullif(time, event_time))}

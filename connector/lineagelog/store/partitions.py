@@ -1,0 +1,66 @@
+"""The monthly partitions of ol_event, made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors as pg
+
+from .schema import LogStoreSchema
+
+_FIRST_YEAR, _LAST_YEAR = 2000, 2099
+"""Months outside lie in the two catch-all partitions that the DDL makes."""
+
+_LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = '10s'"
+
+type Month = tuple[int, int]
+
+
+def advisory_key(schema: LogStoreSchema, purpose: str) -> int:
+    """The 64-bit key of an advisory lock of this store."""
+    digest = sha256(f"lineagelog:{purpose}:{schema.schema_name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def months_of(times: Iterable[datetime]) -> set[Month]:
+    """The months that need a partition of their own."""
+    return {(time.year, time.month) for time in times if _FIRST_YEAR <= time.year <= _LAST_YEAR}
+
+
+class Partitions:
+    """Knows which months have their partition, and makes the others."""
+
+    def __init__(self, schema: LogStoreSchema) -> None:
+        self._schema = schema
+        self._known: set[Month] = set()
+        self._key = advisory_key(schema, "partitions")
+
+    def forget(self) -> None:
+        """Look again before the next batch: somebody dropped a partition."""
+        self._known.clear()
+
+    def ensure(self, connection: psycopg.Connection[Any], months: set[Month]) -> None:
+        """Make the missing partitions, each in a transaction of its own (the connection must not be in one)."""
+        for month in sorted(months - self._known):
+            self._make(connection, month)
+            self._known.add(month)
+
+    def _make(self, connection: psycopg.Connection[Any], month: Month) -> None:
+        name = self._schema.table(self._schema.partition_name(*month))
+        found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
+        if found is not None and found[0] is None:
+            connection.execute(_LOCK_TIMEOUT)
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
+            found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
+            if found is not None and found[0] is None:
+                for statement in self._schema.partition_statements(*month):
+                    connection.execute(statement)
+        connection.commit()
+
+
+MISSING_PARTITION: Final = pg.CheckViolation
+"""What PostgreSQL raises for a row that no partition takes."""

@@ -1,0 +1,549 @@
+"""The definition of a log store that writer and readers share: names, DDL, and every statement.
+
+The counterpart of Egeria's Java class ``PostgresOpenLineageLogStoreSchema``; each method of it has its counterpart
+here. Statements are SQLAlchemy Core with named parameters; their text for other languages is generated into ``sql/``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Select,
+    Subquery,
+    Table,
+    Text,
+    Uuid,
+    bindparam,
+    cast,
+    column,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.schema import (
+    CreateIndex,
+    CreateSchema,
+    CreateSequence,
+    CreateTable,
+    Sequence,
+    SetColumnComment,
+    SetTableComment,
+)
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
+
+from lineagelog.errors import SettingsError
+
+from . import tables
+from .merge import run_dataset_merge, run_merge
+from .tables import Time
+
+MAX_NAME_BYTES: Final = 63
+"""PostgreSQL cuts longer identifiers silently, which would quietly use a different schema."""
+
+
+class LogStoreSchema:
+    """Tables, statements and names of the log store in one database schema.
+
+    Raises SettingsError if the name cannot be used as a quoted identifier.
+    """
+
+    EVENT_TABLE = tables.EVENT_TABLE
+    RUN_TABLE = tables.RUN_TABLE
+    RUN_DATASET_TABLE = tables.RUN_DATASET_TABLE
+    ASSERTION_TABLE = tables.ASSERTION_TABLE
+    TEST_TABLE = tables.TEST_TABLE
+    INPUT_DIRECTION = tables.INPUT_DIRECTION
+    OUTPUT_DIRECTION = tables.OUTPUT_DIRECTION
+
+    def __init__(self, schema_name: str = "openlineage") -> None:
+        if not self.is_valid_schema_name(schema_name):
+            raise SettingsError(
+                f"schema name {schema_name!r} cannot be used: it must not be empty, hold no double quote and no NUL, "
+                f"and be at most {MAX_NAME_BYTES} bytes long in UTF-8"
+            )
+        self.schema_name = schema_name
+        self.metadata = tables.build(schema_name)
+
+    # --- names ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def is_valid_schema_name(schema_name: str | None) -> bool:
+        """Whether the name can be used: it is always quoted, so any characters but ``"`` and NUL are allowed."""
+        if not schema_name or '"' in schema_name or "\0" in schema_name:
+            return False
+        try:
+            return len(schema_name.encode()) <= MAX_NAME_BYTES
+        except UnicodeEncodeError:  # a lone surrogate
+            return False
+
+    def table(self, table_name: str) -> str:
+        """The qualified, quoted name of a table (or other object) of this schema."""
+        return f'"{self.schema_name}"."{table_name}"'
+
+    def t(self, table_name: str) -> Table:
+        """The SQLAlchemy table of that name."""
+        return self.metadata.tables[f"{self.schema_name}.{table_name}"]
+
+    @staticmethod
+    def to_stored_namespace(namespace: str | None) -> str:
+        """A namespace is optional in an event but part of keys: a missing one is stored as ''."""
+        return namespace or ""
+
+    @staticmethod
+    def from_stored_namespace(stored_namespace: str) -> str | None:
+        """The value from the event: None if it had no namespace."""
+        return stored_namespace or None
+
+    # --- definition -------------------------------------------------------------------------------------------------
+
+    def ddl_statements(self) -> list[str]:
+        """The statements that create schema, tables, indexes and the two catch-all partitions.
+
+        Each does nothing if its object exists. They need no parameters and are run in order.
+        """
+        statements: list[ClauseElement] = [CreateSchema(self.schema_name, if_not_exists=True)]
+        statements += [CreateSequence(sequence, if_not_exists=True) for sequence in self._sequences]
+        for table in self.metadata.sorted_tables:
+            statements.append(CreateTable(table, if_not_exists=True))
+            statements += [
+                CreateIndex(index, if_not_exists=True)
+                for index in sorted(table.indexes, key=lambda index: str(index.name))
+            ]
+        texts = [sql(statement) for statement in statements]
+        texts.append(self._lz4_statement())
+        texts += [
+            self._catch_all("ol_event_before_2000", "MINVALUE", "'2000-01-01 00:00:00+00'"),
+            self._catch_all("ol_event_from_2100", "'2100-01-01 00:00:00+00'", "MAXVALUE"),
+        ]
+        store = self.table(tables.STORE_TABLE)
+        texts.append(f"INSERT INTO {store} (id, version) VALUES (1, {tables.VERSION}) ON CONFLICT (id) DO NOTHING")
+        return texts
+
+    def comment_statements(self) -> list[str]:
+        """The statements that describe tables and columns in the catalog, for people who look there."""
+        statements: list[str] = []
+        for table in self.metadata.sorted_tables:
+            statements.append(sql(SetTableComment(table)))
+            statements += [sql(SetColumnComment(column)) for column in table.columns if column.comment]
+        return statements
+
+    @property
+    def _sequences(self) -> list[Sequence]:
+        return list(self.metadata._sequences.values())
+
+    def _lz4_statement(self) -> str:
+        """Compress events with lz4 where the server has it: 1.3 to 1.6 times faster writes for 11 % more space."""
+        event = self.table(tables.EVENT_TABLE)
+        literal = "'" + event.replace("'", "''") + "'"
+        return (
+            "DO $$ BEGIN\n"
+            "  IF (SELECT attcompression FROM pg_catalog.pg_attribute\n"
+            f"      WHERE attrelid = {literal}::regclass AND attname = 'event') <> 'l' THEN\n"
+            f"    ALTER TABLE {event} ALTER COLUMN event SET COMPRESSION lz4;\n"
+            "  END IF;\n"
+            "EXCEPTION WHEN feature_not_supported OR invalid_parameter_value THEN NULL;\n"
+            "END $$"
+        )
+
+    def _catch_all(self, name: str, low: str, high: str) -> str:
+        return (
+            f"CREATE TABLE IF NOT EXISTS {self.table(name)} PARTITION OF {self.table(tables.EVENT_TABLE)} "
+            f"FOR VALUES FROM ({low}) TO ({high})"
+        )
+
+    @staticmethod
+    def partition_name(year: int, month: int) -> str:
+        """The name of a month's partition of ol_event."""
+        return f"{tables.EVENT_TABLE}_y{year:04}m{month:02}"
+
+    @staticmethod
+    def partition_bounds(year: int, month: int) -> tuple[datetime, datetime]:
+        """First instant of the month and of the next one, UTC."""
+        following = (year + 1, 1) if month == 12 else (year, month + 1)
+        return datetime(year, month, 1, tzinfo=UTC), datetime(*following, 1, tzinfo=UTC)
+
+    def partition_statements(self, year: int, month: int) -> list[str]:
+        """Create and attach the partition of a month (2000 to 2099); run them in one transaction, once.
+
+        The table is made aside and attached with a matching CHECK, so that no lock on ol_event blocks its writers.
+        """
+        name = self.partition_name(year, month)
+        leaf, check, parent = self.table(name), f'"{name}_month"', self.table(tables.EVENT_TABLE)
+        low, high = (f"'{bound:%Y-%m-%d} 00:00:00+00'" for bound in self.partition_bounds(year, month))
+        like = f"LIKE {parent} INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMPRESSION"
+        return [
+            f"CREATE TABLE {leaf} ({like}, CONSTRAINT {check} CHECK (event_time >= {low} AND event_time < {high}))",
+            f"ALTER TABLE {parent} ATTACH PARTITION {leaf} FOR VALUES FROM ({low}) TO ({high})",
+            f"ALTER TABLE {leaf} DROP CONSTRAINT {check}",
+        ]
+
+    # --- writing: one event at a time -------------------------------------------------------------------------------
+
+    def insert_event(self) -> ReturningInsert[Any]:
+        """Insert a raw event; returns no row if the event is already stored.
+
+        Parameters: run_id, event_time, event_type, event_hash, event_kind, job_namespace, job_name, producer,
+        event (JSON text), raw, notices.
+        """
+        table = self.t(tables.EVENT_TABLE)
+        columns = {name: bindparam(name, type_=table.c[name].type) for name in EVENT_COLUMNS}
+        columns["event"] = cast(bindparam("event", type_=Text), JSONB)  # type: ignore[assignment]
+        return insert(table).values(columns).on_conflict_do_nothing().returning(table.c.arrival)
+
+    def upsert_run(self) -> Insert:
+        """Add an event to its run. Parameters: RUN_PARAMETERS, those of governance_action as JSON text.
+
+        ``X_at`` is the event's time if the event carries X, else NULL.
+        """
+        values: dict[str, Any] = self._parameters(tables.RUN_TABLE, RUN_PARAMETERS)
+        values["governance_action"] = cast(bindparam("governance_action", type_=Text), JSONB)
+        values["run_key"] = key_of(*(_text(name) for name in ("run_id", "job_namespace", "job_name")))
+        values["job_key"] = key_of(*(_text(name) for name in ("job_namespace", "job_name")))
+        return self._upsert_run(insert(self.t(tables.RUN_TABLE)).values(values).inline())
+
+    def upsert_run_dataset(self) -> Insert:
+        """Record a dataset read or written by a run. Parameters: RUN_DATASET_PARAMETERS.
+
+        ``X_at`` is NULL, or the event's time where the event deletes X (then X is NULL).
+        """
+        values: dict[str, Any] = self._parameters(tables.RUN_DATASET_TABLE, RUN_DATASET_PARAMETERS)
+        names = ("run_id", "direction", "dataset_namespace", "dataset_name")
+        values["run_dataset_key"] = key_of(*(_text(name) for name in names))
+        values["dataset_key"] = key_of(*(_text(name) for name in names[2:]))
+        return self._upsert_run_dataset(insert(self.t(tables.RUN_DATASET_TABLE)).values(values).inline())
+
+    def insert_assertion(self) -> Insert:
+        """Insert an assertion. Parameters: ASSERTION_PARAMETERS."""
+        values: dict[str, Any] = self._parameters(tables.ASSERTION_TABLE, ASSERTION_PARAMETERS)
+        values["assertion_key"] = key_of(*(_key_part(name, values[name]) for name in ASSERTION_PARAMETERS))
+        values["dataset_key"] = key_of(*(_text(name) for name in ("dataset_namespace", "dataset_name")))
+        return insert(self.t(tables.ASSERTION_TABLE)).values(values).on_conflict_do_nothing().inline()
+
+    def insert_test(self) -> Insert:
+        """Insert a test. Parameters: TEST_PARAMETERS."""
+        values: dict[str, Any] = self._parameters(tables.TEST_TABLE, TEST_PARAMETERS)
+        values["test_key"] = key_of(*(_key_part(name, values[name]) for name in TEST_PARAMETERS))
+        return insert(self.t(tables.TEST_TABLE)).values(values).on_conflict_do_nothing().inline()
+
+    def insert_schema_version(self) -> Insert:
+        """Insert a dataset's schema fields. Parameters: schema_hash, fields (JSON text)."""
+        return self._insert_content(tables.SCHEMA_VERSION_TABLE, "schema_hash", "fields")
+
+    def insert_lineage_version(self) -> Insert:
+        """Insert a dataset's column lineage. Parameters: lineage_hash, edges (JSON text)."""
+        return self._insert_content(tables.LINEAGE_VERSION_TABLE, "lineage_hash", "edges")
+
+    def _insert_content(self, table_name: str, key: str, content: str) -> Insert:
+        values = {key: bindparam(key, type_=Uuid), content: cast(bindparam(content, type_=Text), JSONB)}
+        return insert(self.t(table_name)).values(values).on_conflict_do_nothing().inline()
+
+    def _parameters(self, table_name: str, names: tuple[str, ...]) -> dict[str, Any]:
+        table = self.t(table_name)
+        return {
+            name: cast(bindparam(name, type_=Boolean), Boolean)
+            if isinstance(table.c[name].type, Boolean)
+            else bindparam(name, type_=table.c[name].type)
+            for name in names
+        }
+
+    # --- writing: many rows at once ---------------------------------------------------------------------------------
+
+    def insert_events(self) -> ReturningInsert[Any]:
+        """As insert_event, for arrays of rows; returns the hashes of the new ones."""
+        table = self.t(tables.EVENT_TABLE)
+        rows = self._rows(tables.EVENT_TABLE, EVENT_COLUMNS)
+        ordered = select(*rows.c).order_by(*(rows.c[name] for name in EVENT_KEY))
+        statement = insert(table).from_select(list(EVENT_COLUMNS), ordered)
+        return statement.on_conflict_do_nothing().returning(table.c.event_hash)
+
+    def upsert_runs(self) -> Insert:
+        """As upsert_run, for arrays of rows with their keys, each key once."""
+        return self._upsert_run(self._insert_rows(tables.RUN_TABLE, RUN_COLUMNS))
+
+    def upsert_run_datasets(self) -> Insert:
+        """As upsert_run_dataset, for arrays of rows with their keys, each key once."""
+        return self._upsert_run_dataset(self._insert_rows(tables.RUN_DATASET_TABLE, RUN_DATASET_COLUMNS))
+
+    def insert_assertions(self) -> Insert:
+        """As insert_assertion, for arrays of rows with their keys."""
+        return self._insert_rows(tables.ASSERTION_TABLE, ASSERTION_COLUMNS).on_conflict_do_nothing()
+
+    def insert_tests(self) -> Insert:
+        """As insert_test, for arrays of rows with their keys."""
+        return self._insert_rows(tables.TEST_TABLE, TEST_COLUMNS).on_conflict_do_nothing()
+
+    def insert_schema_versions(self) -> Insert:
+        """As insert_schema_version, for arrays."""
+        return self._insert_rows(tables.SCHEMA_VERSION_TABLE, SCHEMA_VERSION_COLUMNS).on_conflict_do_nothing()
+
+    def insert_lineage_versions(self) -> Insert:
+        """As insert_lineage_version, for arrays."""
+        return self._insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS).on_conflict_do_nothing()
+
+    def known_events(self) -> Select[Any]:
+        """The hashes of those events that are already stored.
+
+        Parameters: arrays run_id, event_time, event_type, event_hash; low and high, the bounds of event_time.
+        """
+        table = self.t(tables.EVENT_TABLE)
+        rows = self._rows(tables.EVENT_TABLE, EVENT_KEY)
+        same = [table.c[name] == rows.c[name] for name in EVENT_KEY]
+        bounds = table.c.event_time.between(bindparam("low", type_=Time), bindparam("high", type_=Time))
+        return select(table.c.event_hash).where(bounds, *same)
+
+    def copy_events(self) -> str:
+        """COPY of raw events in binary form; fails if one of them is already stored."""
+        return f"COPY {self.table(tables.EVENT_TABLE)} ({', '.join(EVENT_COLUMNS)}) FROM STDIN (FORMAT BINARY)"
+
+    def _insert_rows(self, table_name: str, names: tuple[str, ...]) -> Insert:
+        """INSERT of rows given as one array per column, sorted by key: writers that meet on keys never deadlock."""
+        rows = self._rows(table_name, names)
+        ordered = select(*rows.c).order_by(rows.c[0])
+        return insert(self.t(table_name)).from_select(list(names), ordered)
+
+    def _rows(self, table_name: str, names: tuple[str, ...]) -> TableValuedAlias:
+        columns = self.t(table_name).c
+        arrays = [bindparam(name, type_=ARRAY(columns[name].type)) for name in names]
+        typed = [column(name, columns[name].type) for name in names]
+        return func.unnest(*arrays).table_valued(*typed).render_derived(name="rows")
+
+    def _upsert_run(self, statement: Insert) -> Insert:
+        table = self.t(tables.RUN_TABLE)
+        merge = run_merge(table, statement.excluded)
+        return statement.on_conflict_do_update(index_elements=[table.c.run_key], set_=merge)
+
+    def _upsert_run_dataset(self, statement: Insert) -> Insert:
+        table = self.t(tables.RUN_DATASET_TABLE)
+        merge = run_dataset_merge(table, statement.excluded)
+        return statement.on_conflict_do_update(index_elements=[table.c.run_dataset_key], set_=merge)
+
+    # --- purging ----------------------------------------------------------------------------------------------------
+
+    def purge(self) -> list[ClauseElement]:
+        """The statements that delete what is older than a cut-off; each takes ``cutoff`` as its only parameter.
+
+        Run them in order. A run goes when its last event is older, its datasets with it when no other job shares the
+        run id; assertions and tests go by their own time. The floor is remembered first, so that older events that
+        arrive later are not stored again. (`LogStore.purge` does the same in bounded batches, dropping whole
+        partitions.)
+        """
+        cutoff = bindparam("cutoff", type_=Time)
+        store, event, run = (self.t(n) for n in (tables.STORE_TABLE, tables.EVENT_TABLE, tables.RUN_TABLE))
+        dataset, assertion, test = (
+            self.t(n) for n in (tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE)
+        )
+        same_run = run.c.run_id == dataset.c.run_id
+        return [
+            update(store).values(retention_floor=func.greatest(store.c.retention_floor, cutoff)),
+            delete(event).where(event.c.event_time < cutoff),
+            delete(assertion).where(assertion.c.event_time < cutoff),
+            delete(test).where(test.c.event_time < cutoff),
+            delete(dataset).where(
+                exists().where(same_run, *self.run_is_over(cutoff)),
+                ~exists().where(same_run, run.c.last_event_time >= cutoff),
+            ),
+            delete(run).where(*self.run_is_over(cutoff)),
+        ]
+
+    def run_is_over(self, cutoff: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ...]:
+        """A run's last event is older than the cut-off, by way of the index on last_hour."""
+        run = self.t(tables.RUN_TABLE).c
+        return run.last_hour <= hour_of(cutoff), run.last_event_time < cutoff
+
+    # --- reading windows --------------------------------------------------------------------------------------------
+
+    def runs_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+        """The runs that had an event in the window [window_start, window_end), oldest first.
+
+        Exact, and an index scan in each of its four parts: runs that began inside; that ended inside; that span the
+        window, long or short. Only for those that span it are events looked at; where these are purged already, the
+        run counts. ``conditions`` on the columns of ol_run narrow every part.
+        """
+        runs = self._runs_in_window(conditions)
+        return select(*runs.c).order_by(runs.c.first_event_time, runs.c.run_key)
+
+    def run_datasets_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+        """The datasets read or written by the runs that had an event in the window, oldest first.
+
+        ``conditions`` are on the columns of ol_run. (Two jobs that share a run id share the rows: read by EXISTS.)
+        """
+        table = self.t(tables.RUN_DATASET_TABLE)
+        runs = self._runs_in_window(conditions)
+        return (
+            select(*table.c)
+            .where(table.c.run_id.in_(select(runs.c.run_id)))
+            .order_by(table.c.event_time, table.c.run_dataset_key)
+        )
+
+    def assertions_in_window(self) -> Select[Any]:
+        """The assertions reported in the window, oldest first."""
+        table = self.t(tables.ASSERTION_TABLE)
+        return select(*table.c).where(*_within(table.c.event_time)).order_by(table.c.event_time, table.c.assertion_key)
+
+    def tests_in_window(self) -> Select[Any]:
+        """The tests reported in the window, oldest first."""
+        table = self.t(tables.TEST_TABLE)
+        return select(*table.c).where(*_within(table.c.event_time)).order_by(table.c.event_time, table.c.test_key)
+
+    def event_summary_in_window(self) -> Select[Any, Any, Any]:
+        """The number of events in the window, and the times of the first and the last: one row."""
+        time = self.t(tables.EVENT_TABLE).c.event_time
+        return select(
+            func.count().label("event_count"),
+            func.min(time).label("first_event_time"),
+            func.max(time).label("last_event_time"),
+        ).where(*_within(time))
+
+    def _runs_in_window(self, conditions: tuple[ColumnElement[bool], ...]) -> Subquery:
+        run = self.t(tables.RUN_TABLE)
+        first, last = run.c.first_event_time, run.c.last_event_time
+        start, end = _WINDOW_START, _WINDOW_END
+        spans = (first < start, last >= end, self._has_event_in_window())
+        hours = run.c.last_hour.between(hour_of(start), hour_of(end))
+        parts = (
+            (first >= start, first < end),
+            (first < start, hours, last >= start, last < end),
+            (run.c.is_long, *spans),
+            (~run.c.is_long, first >= start - literal_column("interval '1 hour'"), *spans),
+        )
+        return union_all(*(select(*run.c).where(*part, *conditions) for part in parts)).subquery("runs")
+
+    def _has_event_in_window(self) -> ColumnElement[bool]:
+        run, event = self.t(tables.RUN_TABLE).c, self.t(tables.EVENT_TABLE).c
+        same = [getattr(event, name) == getattr(run, name) for name in ("run_id", "job_namespace", "job_name")]
+        floor = select(self.t(tables.STORE_TABLE).c.retention_floor).scalar_subquery()
+        return or_(exists().where(*same, *_within(event.event_time)), floor > _WINDOW_START)
+
+
+_WINDOW_START: Final = bindparam("window_start", type_=Time)
+_WINDOW_END: Final = bindparam("window_end", type_=Time)
+
+
+def _within(time: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ...]:
+    return time >= _WINDOW_START, time < _WINDOW_END
+
+
+def hour_of(time: ColumnElement[datetime]) -> ColumnElement[datetime]:
+    """The hour as ol_run.last_hour has it."""
+    return func.date_trunc(literal_column("'hour'"), func.timezone(literal_column("'UTC'"), time))
+
+
+def key_of(*parts: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The key that `event.canonical.name_key` gives for the same texts, computed by PostgreSQL."""
+    prefixed = [
+        func.coalesce(func.octet_length(part).op("||")(literal_column("':'")).op("||")(part), literal_column("'-'"))
+        for part in parts
+    ]
+    joined: ColumnElement[Any] = prefixed[0]
+    for part in prefixed[1:]:
+        joined = joined.op("||")(part)
+    digest = func.sha256(func.convert_to(joined, literal_column("'UTF8'")))
+    half = func.substr(digest, literal_column("1"), literal_column("16"))
+    return cast(func.encode(half, literal_column("'hex'")), Uuid)
+
+
+def _text(name: str) -> ColumnElement[str]:
+    return bindparam(name, type_=Text)
+
+
+def _key_part(name: str, value: ColumnElement[Any]) -> ColumnElement[str]:
+    """A parameter as text for a key: times as microseconds since 1970, booleans as true or false."""
+    if name == "event_time":
+        microseconds = func.extract("epoch", value) * literal_column("1000000")
+        return cast(cast(microseconds, BigInteger), Text)
+    return cast(value, Text)
+
+
+EVENT_KEY: Final = ("run_id", "event_time", "event_type", "event_hash")
+EVENT_COLUMNS: Final = (
+    "run_id",
+    "event_time",
+    "event_type",
+    "event_hash",
+    "event_kind",
+    "job_namespace",
+    "job_name",
+    "producer",
+    "event",
+    "raw",
+    "notices",
+)
+_RUN_VALUES: Final = (
+    "status",
+    "start_time",
+    "end_time",
+    "first_event_time",
+    "last_event_time",
+    "governance_action",
+    "governance_action_at",
+    "governance_action_hash",
+    *(name for register in tables.RUN_REGISTERS for name in (*register.columns, register.at)),
+)
+RUN_PARAMETERS: Final = ("run_id", "job_namespace", "job_name", *_RUN_VALUES)
+RUN_COLUMNS: Final = ("run_key", "run_id", "job_namespace", "job_name", "job_key", *_RUN_VALUES)
+_DATASET_VALUES: Final = (
+    "event_time",
+    "event_type",
+    *(name for register in tables.DATASET_REGISTERS for name in (register.name, register.at)),
+)
+_DATASET_NAMES: Final = ("run_id", "direction", "dataset_namespace", "dataset_name")
+RUN_DATASET_PARAMETERS: Final = (*_DATASET_NAMES, *_DATASET_VALUES)
+RUN_DATASET_COLUMNS: Final = ("run_dataset_key", *_DATASET_NAMES, "dataset_key", *_DATASET_VALUES)
+ASSERTION_PARAMETERS: Final = (
+    "event_time",
+    "run_id",
+    "job_namespace",
+    "job_name",
+    "dataset_namespace",
+    "dataset_name",
+    "assertion",
+    "column_name",
+    "success",
+    "severity",
+    "assertion_name",
+    "occurrence",
+)
+ASSERTION_COLUMNS: Final = ("assertion_key", *ASSERTION_PARAMETERS, "dataset_key")
+TEST_PARAMETERS: Final = (
+    "event_time",
+    "run_id",
+    "job_namespace",
+    "job_name",
+    "test_name",
+    "status",
+    "test_type",
+    "severity",
+    "occurrence",
+)
+TEST_COLUMNS: Final = ("test_key", *TEST_PARAMETERS)
+SCHEMA_VERSION_COLUMNS: Final = ("schema_hash", "fields")
+LINEAGE_VERSION_COLUMNS: Final = ("lineage_hash", "edges")
+
+
+def sql(statement: ClauseElement) -> str:
+    """The text of a statement for psycopg, parameters as %(name)s."""
+    return str(statement.compile(dialect=_PSYCOPG)).strip()
+
+
+def sql_named(statement: ClauseElement) -> str:
+    """The text of a statement for people and other languages, parameters as :name."""
+    return str(statement.compile(dialect=_NAMED)).strip()
+
+
+_PSYCOPG: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+_NAMED: Final = PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]

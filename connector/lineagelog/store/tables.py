@@ -1,0 +1,375 @@
+"""The tables of the log store as SQLAlchemy Core tables: the one definition that writer and readers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Sequence,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.types import UserDefinedType
+
+VERSION: Final = 1
+"""Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store."""
+
+EVENT_TABLE: Final = "ol_event"
+RUN_TABLE: Final = "ol_run"
+RUN_DATASET_TABLE: Final = "ol_run_dataset"
+ASSERTION_TABLE: Final = "ol_assertion"
+TEST_TABLE: Final = "ol_test"
+SCHEMA_VERSION_TABLE: Final = "ol_schema_version"
+LINEAGE_VERSION_TABLE: Final = "ol_lineage_version"
+DEAD_LETTER_TABLE: Final = "ol_dead_letter"
+STORE_TABLE: Final = "ol_store"
+TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
+
+INPUT_DIRECTION: Final = "I"
+OUTPUT_DIRECTION: Final = "O"
+
+ARRIVAL_SEQUENCE: Final = "ol_event_arrival_seq"
+
+Time = TIMESTAMP(timezone=True)
+Name = Text(collation="C")
+"""Names compare by code point, in every database and in Python alike."""
+
+
+class TransactionId(UserDefinedType[int]):
+    """PostgreSQL's xid8: a transaction id that does not wrap around."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        """The type's name in DDL."""
+        return "xid8"
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A column of ol_run_dataset that keeps the newest value that any event carried, beside its time."""
+
+    name: str
+    low: Any
+    """A value below every real one, for comparison."""
+
+    @property
+    def at(self) -> str:
+        """The column of its compact time."""
+        return f"{self.name}_at"
+
+
+NIL_UUID: Final = "00000000-0000-0000-0000-000000000000"
+DATASET_REGISTERS: Final = (
+    Register("row_count", -1),
+    Register("size_bytes", -1),
+    Register("file_count", -1),
+    Register("lifecycle_state_change", ""),
+    Register("subset_type", ""),
+    Register("dataset_version", ""),
+    Register("schema_hash", NIL_UUID),
+    Register("lineage_hash", NIL_UUID),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRegister:
+    """A group of columns of ol_run that is taken as a whole from the newest event that carried it."""
+
+    at: str
+    columns: tuple[str, ...]
+
+
+RUN_REGISTERS: Final = (
+    RunRegister("error_message_at", ("error_message",)),
+    RunRegister("processing_at", ("processing_type", "integration", "job_type")),
+    RunRegister("producer_at", ("producer",)),
+    RunRegister(
+        "parent_at",
+        (
+            "parent_namespace",
+            "parent_name",
+            "parent_run_id",
+            "root_namespace",
+            "root_name",
+            "root_run_id",
+        ),
+    ),
+    RunRegister("nominal_at", ("nominal_start_time", "nominal_end_time")),
+)
+
+
+def build(schema_name: str) -> MetaData:
+    """All tables of a store, in the given schema."""
+    metadata = MetaData(schema=schema_name)
+    _event(metadata)
+    _run(metadata)
+    _run_dataset(metadata)
+    _assertion(metadata)
+    _test(metadata)
+    _content(metadata)
+    _dead_letter(metadata)
+    _store(metadata)
+    _token(metadata)
+    return metadata
+
+
+def _event(metadata: MetaData) -> None:
+    arrival = Sequence(ARRIVAL_SEQUENCE, metadata=metadata, data_type=BigInteger)
+    table = Table(
+        EVENT_TABLE,
+        metadata,
+        Column("run_id", Name, primary_key=True, comment="'' for job and dataset events"),
+        Column("event_time", Time, primary_key=True),
+        Column("event_type", Name, primary_key=True, comment="'' for job and dataset events"),
+        Column("event_hash", LargeBinary, primary_key=True, comment="SHA-256 of the canonical JSON"),
+        Column("event_kind", Name, nullable=False, comment="run, job or dataset"),
+        Column("job_namespace", Name, nullable=False, comment="'' = the event has none"),
+        Column("job_name", Name, nullable=False),
+        Column("producer", Name, nullable=False),
+        Column("event", JSONB, nullable=False, comment="the event as received"),
+        Column("raw", LargeBinary, comment="the exact bytes, where jsonb cannot hold them"),
+        Column("notices", Text, comment="what was passed over or repaired: code at JSON path; …"),
+        Column("received_at", Time, nullable=False, server_default=func.now()),
+        Column("arrival", BigInteger, nullable=False, server_default=arrival.next_value()),
+        Column("arrival_xid", TransactionId(), nullable=False, server_default=func.pg_current_xact_id()),
+        comment="each event as it was received, once",
+        postgresql_partition_by="RANGE (event_time)",
+    )
+    Index("ol_event_time", table.c.event_time, table.c.arrival)
+    Index("ol_event_arrival", table.c.arrival)
+
+
+def _run(metadata: MetaData) -> None:
+    table = Table(
+        RUN_TABLE,
+        metadata,
+        Column(
+            "run_key",
+            Uuid,
+            primary_key=True,
+            autoincrement=False,
+            comment="hash of run_id, job_namespace, job_name",
+        ),
+        Column("run_id", Name, nullable=False),
+        Column("job_namespace", Name, nullable=False, comment="'' = none"),
+        Column("job_name", Name, nullable=False),
+        Column("job_key", Uuid, nullable=False, comment="hash of job_namespace, job_name"),
+        Column("status", Name, nullable=False),
+        Column("start_time", Time, comment="earliest START"),
+        Column("end_time", Time, comment="latest COMPLETE, FAIL or ABORT"),
+        Column("first_event_time", Time, nullable=False),
+        Column("last_event_time", Time, nullable=False),
+        Column("governance_action", JSONB, comment="facet egeria_governanceAction of the newest event with it"),
+        Column("governance_action_at", Time),
+        Column("governance_action_hash", Uuid),
+        Column("error_message", Name),
+        Column("error_message_at", Time),
+        Column("processing_type", Name),
+        Column("integration", Name),
+        Column("job_type", Name),
+        Column("processing_at", Time),
+        Column("producer", Name),
+        Column("producer_at", Time),
+        Column("parent_namespace", Name),
+        Column("parent_name", Name),
+        Column("parent_run_id", Name),
+        Column("root_namespace", Name),
+        Column("root_name", Name),
+        Column("root_run_id", Name),
+        Column("parent_at", Time),
+        Column("nominal_start_time", Time),
+        Column("nominal_end_time", Time),
+        Column("nominal_at", Time),
+        Column(
+            "last_hour",
+            TIMESTAMP(timezone=False),
+            Computed("date_trunc('hour', last_event_time AT TIME ZONE 'UTC')", persisted=True),
+            comment="indexed in place of last_event_time, so that heartbeats stay heap-only",
+        ),
+        Column(
+            "is_long",
+            Boolean,
+            Computed("last_event_time - first_event_time > interval '1 hour'", persisted=True),
+        ),
+        comment="one row per run and job",
+        postgresql_with={"fillfactor": 80},
+    )
+    Index("ol_run_first", table.c.first_event_time, table.c.run_key)
+    Index("ol_run_last_hour", table.c.last_hour)
+    Index("ol_run_long", table.c.first_event_time, postgresql_where=table.c.is_long)
+    Index("ol_run_run_id", table.c.run_id)
+    Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+
+
+def _run_dataset(metadata: MetaData) -> None:
+    types: dict[Any, Any] = {-1: BigInteger, "": Name, NIL_UUID: Uuid}
+    registers: list[Column[Any]] = []
+    for register in DATASET_REGISTERS:
+        registers += [Column(register.name, types[register.low]), Column(register.at, Time)]
+    table = Table(
+        RUN_DATASET_TABLE,
+        metadata,
+        Column(
+            "run_dataset_key",
+            Uuid,
+            primary_key=True,
+            autoincrement=False,
+            comment="hash of run_id, direction, dataset_namespace, dataset_name",
+        ),
+        Column("run_id", Name, nullable=False),
+        Column("direction", Name, nullable=False, comment="I = input, O = output"),
+        Column("dataset_namespace", Name, nullable=False, comment="'' = none"),
+        Column("dataset_name", Name, nullable=False),
+        Column("dataset_key", Uuid, nullable=False, comment="hash of dataset_namespace, dataset_name"),
+        Column("event_time", Time, nullable=False),
+        Column("event_type", Name, nullable=False),
+        *registers,
+        CheckConstraint("direction IN ('I', 'O')", name="ol_run_dataset_direction"),
+        comment="one row per run, direction and dataset; X_at is NULL where X was set at event_time",
+        postgresql_with={"fillfactor": 80},
+    )
+    Index("ol_run_dataset_run_id", table.c.run_id)
+    Index("ol_run_dataset_dataset", table.c.dataset_key)
+
+
+def _assertion(metadata: MetaData) -> None:
+    table = Table(
+        ASSERTION_TABLE,
+        metadata,
+        Column("assertion_key", Uuid, primary_key=True, autoincrement=False, comment="hash of all columns"),
+        Column("event_time", Time, nullable=False),
+        Column("run_id", Name, nullable=False),
+        Column("job_namespace", Name, nullable=False),
+        Column("job_name", Name, nullable=False),
+        Column("dataset_namespace", Name, nullable=False),
+        Column("dataset_name", Name, nullable=False),
+        Column("dataset_key", Uuid, nullable=False),
+        Column("assertion", Name),
+        Column("column_name", Name),
+        Column("success", Boolean),
+        Column("severity", Name),
+        Column("assertion_name", Name),
+        Column("occurrence", Integer, nullable=False, comment="number among equal assertions of the event"),
+        comment="each data quality assertion of each event",
+    )
+    Index("ol_assertion_time", table.c.event_time, table.c.assertion_key)
+    Index("ol_assertion_run_id", table.c.run_id)
+    Index("ol_assertion_dataset", table.c.dataset_key, table.c.event_time)
+
+
+def _test(metadata: MetaData) -> None:
+    table = Table(
+        TEST_TABLE,
+        metadata,
+        Column("test_key", Uuid, primary_key=True, autoincrement=False, comment="hash of all columns"),
+        Column("event_time", Time, nullable=False),
+        Column("run_id", Name, nullable=False),
+        Column("job_namespace", Name, nullable=False),
+        Column("job_name", Name, nullable=False),
+        Column("test_name", Name),
+        Column("status", Name),
+        Column("test_type", Name),
+        Column("severity", Name),
+        Column("occurrence", Integer, nullable=False, comment="number among equal tests of the event"),
+        comment="each test of the test run facet of each event",
+    )
+    Index("ol_test_time", table.c.event_time, table.c.test_key)
+    Index("ol_test_run_id", table.c.run_id)
+
+
+def _content(metadata: MetaData) -> None:
+    Table(
+        SCHEMA_VERSION_TABLE,
+        metadata,
+        Column("schema_hash", Uuid, primary_key=True, autoincrement=False),
+        Column("fields", JSONB, nullable=False),
+        comment="the fields of a dataset's schema facet, once per content",
+    )
+    Table(
+        LINEAGE_VERSION_TABLE,
+        metadata,
+        Column("lineage_hash", Uuid, primary_key=True, autoincrement=False),
+        Column("edges", JSONB, nullable=False, comment="members fields and dataset of the columnLineage facet"),
+        comment="the column lineage of a dataset, once per content",
+    )
+
+
+def _dead_letter(metadata: MetaData) -> None:
+    table = Table(
+        DEAD_LETTER_TABLE,
+        metadata,
+        Column("id", BigInteger, Identity(always=True), primary_key=True),
+        Column("sha256", LargeBinary, nullable=False, comment="of the payload as received"),
+        Column("reason", Name, nullable=False),
+        Column("json_path", Name, nullable=False),
+        Column("detail", Text, nullable=False),
+        Column("source", Text, nullable=False, comment="the transport: http, file, kafka, daemon, …"),
+        Column("position", Text, nullable=False, comment="file and line, topic and offset, …"),
+        Column("payload", LargeBinary, nullable=False),
+        Column(
+            "payload_size",
+            BigInteger,
+            nullable=False,
+            comment="bytes received, of which payload may be the start",
+        ),
+        Column("run_id", Text),
+        Column("job_namespace", Text),
+        Column("job_name", Text),
+        Column("event_type", Text),
+        Column("event_time", Text),
+        Column("count", BigInteger, nullable=False, server_default=text("1")),
+        Column("received_at", Time, nullable=False, server_default=func.now(), comment="first time"),
+        Column("last_received_at", Time, nullable=False, server_default=func.now()),
+        Column("state", Name, nullable=False, server_default="new", comment="new, retried or discarded"),
+        comment="events that were refused, with their bytes",
+    )
+    Index("ol_dead_letter_content", table.c.sha256, table.c.reason, unique=True)
+    Index("ol_dead_letter_state", table.c.state, table.c.id)
+
+
+def _store(metadata: MetaData) -> None:
+    Table(
+        STORE_TABLE,
+        metadata,
+        Column("id", SmallInteger, primary_key=True, autoincrement=False),
+        Column("version", Integer, nullable=False),
+        Column("retention_floor", Time, comment="events older than this were purged and are not stored again"),
+        Column("created_at", Time, nullable=False, server_default=func.now()),
+        CheckConstraint("id = 1", name="ol_store_one_row"),
+        comment="the store itself: one row",
+    )
+
+
+def _token(metadata: MetaData) -> None:
+    table = Table(
+        TOKEN_TABLE,
+        metadata,
+        Column("id", BigInteger, Identity(always=True), primary_key=True),
+        Column("name", Text, nullable=False),
+        Column("sha256", LargeBinary, nullable=False, comment="of the token; the token itself is not stored"),
+        Column("scopes", ARRAY(Text), nullable=False),
+        Column("namespaces", ARRAY(Text), comment="job namespaces it is bound to; NULL = all"),
+        Column("created_at", Time, nullable=False, server_default=func.now()),
+        Column("expires_at", Time),
+        Column("revoked_at", Time),
+        comment="bearer tokens",
+    )
+    Index("ol_token_sha256", table.c.sha256, unique=True)

@@ -1,0 +1,260 @@
+"""Writes one batch inside the caller's transaction: raw events, digest rows, dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final
+
+import psycopg
+from msgspec import Struct
+from psycopg import errors as pg
+from sqlalchemy import bindparam, func, literal_column
+from sqlalchemy.dialects.postgresql import insert
+
+from lineagelog.event.canonical import name_key
+from lineagelog.event.model import Event, Rejected
+
+from . import schema as columns
+from . import tables
+from .digest import Digest
+from .partitions import advisory_key
+from .schema import LogStoreSchema, sql
+from .wire import Array, ColumnType, column_type, copy_data
+
+COPY_FROM: Final = 100
+"""From this many events on COPY beats INSERT: it skips the tuple store of unnest and inserts rows page-wise."""
+
+MAX_KNOWN_CONTENT: Final = 200_000
+"""Hashes of schema and lineage versions that a writer remembers as stored (16 bytes each)."""
+
+_name_key = lru_cache(maxsize=50_000)(name_key)
+
+
+class DeadLetter(Struct, frozen=True):
+    """A refused event with where it came from."""
+
+    rejected: Rejected
+    source: str
+    position: str
+
+
+class Written(Struct, frozen=True):
+    """What write() found: to be committed if the floor is the one that was assumed."""
+
+    floor: datetime | None
+    new: frozenset[bytes]
+    """Hashes of the events that were not stored before."""
+    schemas: frozenset[bytes]
+    lineages: frozenset[bytes]
+
+
+class _Rows:
+    """One statement that takes rows as one array per column."""
+
+    def __init__(self, statement: str, names: tuple[str, ...], kinds: Sequence[ColumnType]) -> None:
+        self.statement = statement
+        self.names = names
+        self.kinds = kinds
+
+    def execute(self, connection: psycopg.Connection[Any], rows: Sequence[Sequence[Any]]) -> psycopg.Cursor[Any]:
+        arrays = zip(self.names, self.kinds, zip(*rows, strict=True), strict=True)
+        parameters = {name: Array(kind, values) for name, kind, values in arrays}
+        return connection.execute(self.statement, parameters, prepare=True)
+
+
+class BatchWriter:
+    """The statements of a store, compiled once, and what its writers know to be stored already."""
+
+    def __init__(self, schema: LogStoreSchema) -> None:
+        def rows(statement: Any, table: str, names: tuple[str, ...]) -> _Rows:
+            kinds = [column_type(schema.t(table).c[name].type) for name in names]
+            return _Rows(sql(statement), names, kinds)
+
+        self._insert_events = rows(schema.insert_events(), tables.EVENT_TABLE, columns.EVENT_COLUMNS)
+        self._known_events = rows(schema.known_events(), tables.EVENT_TABLE, columns.EVENT_KEY)
+        self._upsert_runs = rows(schema.upsert_runs(), tables.RUN_TABLE, columns.RUN_COLUMNS)
+        self._upsert_datasets = rows(
+            schema.upsert_run_datasets(), tables.RUN_DATASET_TABLE, columns.RUN_DATASET_COLUMNS
+        )
+        self._insert_assertions = rows(schema.insert_assertions(), tables.ASSERTION_TABLE, columns.ASSERTION_COLUMNS)
+        self._insert_tests = rows(schema.insert_tests(), tables.TEST_TABLE, columns.TEST_COLUMNS)
+        self._insert_schemas = rows(
+            schema.insert_schema_versions(), tables.SCHEMA_VERSION_TABLE, columns.SCHEMA_VERSION_COLUMNS
+        )
+        self._insert_lineages = rows(
+            schema.insert_lineage_versions(), tables.LINEAGE_VERSION_TABLE, columns.LINEAGE_VERSION_COLUMNS
+        )
+        self._copy_events = schema.copy_events()
+        self._lock = f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})"
+        self._read_floor = f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}"
+        self._dead_letter = sql(upsert_dead_letter(schema))
+        self._known_schemas: set[bytes] = set()
+        self._known_lineages: set[bytes] = set()
+        self._floor: datetime | None = None
+        self._expect_duplicates = False
+
+    def write(
+        self, connection: psycopg.Connection[Any], events: Sequence[Event], letters: Sequence[DeadLetter]
+    ) -> Written:
+        """Write a batch of different events, sorted by key, and dead letters.
+
+        The retention floor is read under a lock that keeps it still until the transaction ends.
+        """
+        digest = Digest.of(events)
+        new: frozenset[bytes] | None = None
+        if len(events) >= COPY_FROM:
+            new = self._copy(connection, events)
+        with connection.pipeline():
+            inserted = None
+            if new is None:
+                self._start(connection)
+                if events:
+                    inserted = self._insert_events.execute(connection, [_event_row(event) for event in events])
+            floor = connection.execute(self._read_floor, prepare=True)
+            schemas, lineages = self.write_digest(connection, digest)
+            for letter in sorted(letters, key=_letter_order):
+                connection.execute(self._dead_letter, dead_letter_row(letter))
+        if new is None:
+            new = frozenset(row[0] for row in inserted.fetchall()) if inserted is not None else frozenset()
+        found = floor.fetchone()
+        return Written(found[0] if found else None, new, frozenset(schemas), frozenset(lineages))
+
+    def remember(self, written: Written) -> None:
+        """Learn what a committed batch has stored. A moved floor (a purge) makes all earlier knowledge doubtful."""
+        for known, added in (
+            (self._known_schemas, written.schemas),
+            (self._known_lineages, written.lineages),
+        ):
+            if written.floor != self._floor or len(known) > MAX_KNOWN_CONTENT:
+                known.clear()
+            known |= added
+        self._floor = written.floor
+
+    def _start(self, connection: psycopg.Connection[Any]) -> None:
+        connection.execute(self._lock, prepare=True)
+
+    def _copy(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> frozenset[bytes]:
+        """COPY the events that are new.
+
+        Duplicates are rare, so the first try is without looking. One duplicate fails the whole COPY: the transaction
+        is begun again and the known events are left out, as they are from the next batches until one has none.
+        """
+        self._start(connection)
+        if not self._expect_duplicates:
+            try:
+                self._copy_rows(connection, events)
+                return frozenset(event.event_hash for event in events)
+            except pg.UniqueViolation:
+                connection.rollback()
+                self._expect_duplicates = True
+                self._start(connection)
+        known = self._find_known(connection, events)
+        fresh = [event for event in events if event.event_hash not in known]
+        self._expect_duplicates = bool(known)
+        self._copy_rows(connection, fresh)
+        return frozenset(event.event_hash for event in fresh)
+
+    def _copy_rows(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> None:
+        with connection.cursor().copy(self._copy_events) as copy:
+            copy.write(copy_data(self._insert_events.kinds, map(_event_row, events)))
+
+    def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
+        statement = self._known_events
+        keys = zip(*(event.key for event in events), strict=True)
+        arrays = zip(statement.names, statement.kinds, keys, strict=True)
+        parameters: dict[str, Any] = {name: Array(kind, values) for name, kind, values in arrays}
+        times = [event.event_time for event in events]
+        parameters |= {"low": min(times), "high": max(times)}
+        return {row[0] for row in connection.execute(statement.statement, parameters)}
+
+    def write_digest(
+        self, connection: psycopg.Connection[Any], digest: Digest
+    ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        """Join a digest into the digest tables; return the schema and lineage versions that were sent along."""
+        if digest.runs:
+            self._upsert_runs.execute(connection, [_run_row(row.values()) for row in digest.runs.values()])
+        if digest.datasets:
+            rows = [_dataset_row(row.values()) for row in digest.datasets.values()]
+            self._upsert_datasets.execute(connection, rows)
+        if digest.assertions:
+            rows = [(key, *row, _name_key(row[4], row[5])) for key, row in digest.assertions.items()]
+            self._insert_assertions.execute(connection, rows)
+        if digest.tests:
+            self._insert_tests.execute(connection, [(key, *row) for key, row in digest.tests.items()])
+        schemas = {key: value for key, value in digest.schemas.items() if key not in self._known_schemas}
+        lineages = {key: value for key, value in digest.lineages.items() if key not in self._known_lineages}
+        if schemas:
+            self._insert_schemas.execute(connection, list(schemas.items()))
+        if lineages:
+            self._insert_lineages.execute(connection, list(lineages.items()))
+        return schemas, lineages
+
+
+def _event_row(event: Event) -> tuple[Any, ...]:
+    notices = "; ".join(map(str, event.notices)) or None
+    return (
+        *(event.run_id, event.event_time, event.event_type, event.event_hash, event.kind),
+        *(event.job_namespace, event.job_name, event.producer, event.body, event.raw, notices),
+    )
+
+
+def _run_row(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    run_id, namespace, name, *rest = values
+    return name_key(run_id, namespace, name), run_id, namespace, name, _name_key(namespace, name), *rest
+
+
+def _dataset_row(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    run_id, direction, namespace, name, *rest = values
+    key = name_key(run_id, direction, namespace, name)
+    return key, run_id, direction, namespace, name, _name_key(namespace, name), *rest
+
+
+def _letter_order(letter: DeadLetter) -> tuple[bytes, str]:
+    return sha256(letter.rejected.payload).digest(), letter.rejected.reason
+
+
+def upsert_dead_letter(schema: LogStoreSchema) -> Any:
+    """Keep a refused event once; count it when it comes again."""
+    table = schema.t(tables.DEAD_LETTER_TABLE)
+    names = ("sha256", "reason", "json_path", "detail", "source", "position", "payload", "payload_size")
+    identity = ("run_id", "job_namespace", "job_name", "event_type", "event_time")
+    statement = (
+        insert(table).values({name: bindparam(name, type_=table.c[name].type) for name in (*names, *identity)}).inline()
+    )
+    return statement.on_conflict_do_update(
+        index_elements=[table.c.sha256, table.c.reason],
+        set_={
+            "count": table.c.count + literal_column("1"),
+            "last_received_at": func.now(),
+            "source": statement.excluded.source,
+            "position": statement.excluded.position,
+            "state": literal_column("'new'"),
+        },
+    )
+
+
+def dead_letter_row(letter: DeadLetter) -> dict[str, Any]:
+    """The parameters of upsert_dead_letter. Texts lose what PostgreSQL refuses; the payload keeps the bytes."""
+    rejected = letter.rejected
+
+    def clean(text: str | None) -> str | None:
+        return None if text is None else text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+    return {
+        "sha256": sha256(rejected.payload).digest(),
+        "reason": str(rejected.reason),
+        "json_path": clean(rejected.path),
+        "detail": clean(rejected.detail),
+        "source": letter.source,
+        "position": clean(letter.position),
+        "payload": rejected.payload,
+        "payload_size": rejected.size or len(rejected.payload),
+        "run_id": clean(rejected.run_id),
+        "job_namespace": clean(rejected.job_namespace),
+        "job_name": clean(rejected.job_name),
+        "event_type": clean(rejected.event_type),
+        "event_time": clean(rejected.event_time),
+    }
