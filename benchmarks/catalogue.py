@@ -41,7 +41,8 @@ COLUMN_KINDS = (
     ("status", "VARCHAR"), ("name", "VARCHAR"), ("count", "INTEGER"), ("flag", "BOOLEAN"),
 )  # fmt: skip
 
-# integration, hour-of-work weight and engine of a group; a cycle, so that the mix is the same for every seed
+# What the groups of jobs are, how often they run and how much the jobs read: cycles, not chance, so that the mix
+# is the same for every seed.
 INTEGRATIONS = ("AIRFLOW", "SPARK", "DBT", "AIRFLOW", "SPARK")
 WEIGHTS = (24, 4, 1, 4, 24, 1, 2)
 INPUTS = (1, 2, 4, 2, 3, 1, 2, 4, 1, 2, 3)

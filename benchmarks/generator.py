@@ -246,8 +246,10 @@ def main(arguments: list[str] | None = None) -> None:
         stream = generate(**options)
         with _open(out) as file:
             file.writelines(event + b"\n" for event in stream)
+    except BrokenPipeError:
+        parser.exit(1)  # the reader has seen enough: `... | head`
     except (ValueError, OSError) as error:
-        parser.error(str(error))
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
 
 
 def _open(path: Path | None) -> BufferedIOBase:
