@@ -41,7 +41,7 @@ COLUMN_KINDS = (
     ("status", "VARCHAR"), ("name", "VARCHAR"), ("count", "INTEGER"), ("flag", "BOOLEAN"),
 )  # fmt: skip
 
-# What the groups of jobs are, how often they run and how much the jobs read: cycles, not chance, so that the mix
+# What the groups of jobs are, how often they run and how much they read: cycles, not chance, so that the mix
 # is the same for every seed.
 INTEGRATIONS = ("AIRFLOW", "SPARK", "DBT", "AIRFLOW", "SPARK")
 WEIGHTS = (24, 4, 1, 4, 24, 1, 2)
