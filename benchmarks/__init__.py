@@ -1,0 +1,1 @@
+"""Measurements of lineagelog, and the events they are made with."""
