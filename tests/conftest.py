@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+
 from lineagelog.store.embedded import EmbeddedPostgres
 from lineagelog.store.embedded_binaries import BINARIES_VARIABLE
 
@@ -35,7 +36,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
-    """The server of the session, started by the product's own code; fast, because nobody needs its data afterwards."""
+    """The server of the session, started by the product's own code, without durability."""
     base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
     base.chmod(0o711)  # under root the server's account must come through; pytest's own tmp_path keeps it out
     data_dir = base / "data"

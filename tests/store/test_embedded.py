@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from sqlalchemy import NullPool, create_engine, text
+
 from lineagelog.errors import EmbeddedError
 from lineagelog.store.embedded import DATA_DIR_VARIABLE, EmbeddedPostgres, default_data_dir
 from lineagelog.store.embedded_binaries import BINARIES_VARIABLE, Account, account_for
 from lineagelog.store.embedded_cluster import Cluster, own_folder, pgdata_of, socket_dir_of
-from sqlalchemy import create_engine, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,22 +46,58 @@ with EmbeddedPostgres(Path(sys.argv[1])) as server:
 @pytest.fixture
 def base() -> Iterator[Path]:
     """A folder that the server's account may enter; whatever server is left in it at the end is ended."""
-    folder = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
-    folder.chmod(0o711)
-    yield folder
-    for pgdata in folder.rglob("cluster"):
-        if (pid := _pid(pgdata.parent)) is not None:
-            os.kill(pid, signal.SIGKILL)
-        if not (sockets := socket_dir_of(pgdata.parent)).is_relative_to(folder):
-            shutil.rmtree(sockets, ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    with _folder() as folder:
+        yield folder
 
 
 @pytest.fixture
-def data_dir(base: Path, postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory that is not there yet; the programs are those of the session's server, unpacked once."""
-    monkeypatch.setenv(BINARIES_VARIABLE, str(postgres.bin_dir))
+def data_dir(base: Path, programs: None) -> Path:
+    """A data directory that is not there yet."""
     return base / "data"
+
+
+@pytest.fixture
+def used_dir(used_once: Path, programs: None) -> Iterator[Path]:
+    """A data directory with a cluster whose server is stopped; made once, as that takes longest."""
+    assert _pid(used_once) is None
+    yield used_once
+    _end(used_once)
+
+
+@pytest.fixture(scope="module")
+def used_once(postgres: EmbeddedPostgres) -> Iterator[Path]:
+    """The data directory of `used_dir`."""
+    with _folder() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(BINARIES_VARIABLE, str(postgres.bin_dir))
+        with EmbeddedPostgres(folder / "data"):
+            pass
+        yield folder / "data"
+
+
+@pytest.fixture
+def programs(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the programs of the session's server, which are unpacked already."""
+    monkeypatch.setenv(BINARIES_VARIABLE, str(postgres.bin_dir))
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        for pgdata in folder.rglob("cluster"):
+            _end(pgdata.parent)
+            if not (sockets := socket_dir_of(pgdata.parent)).is_relative_to(folder):
+                shutil.rmtree(sockets, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(data_dir: Path) -> None:
+    """End the server that a failed test left."""
+    if (pid := _pid(data_dir)) is not None:
+        os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -110,7 +147,7 @@ def test_first_start_makes_a_durable_private_database(base: Path) -> None:
         assert compression == ([("lz4",), ("lz4",)] if server.has_lz4 else [("off",), ("pglz",)])
         assert _execute(server, "SELECT 'a' < 'B', 'Z' < 'a'") == [(False, True)]
         assert int(server.version.split(".")[0]) >= 15
-        with create_engine(server.url).connect() as connection:
+        with create_engine(server.url, poolclass=NullPool).connect() as connection:
             row = connection.execute(text("SELECT current_database(), current_user")).one()
         assert tuple(row) == ("lineagelog", "lineagelog")
         assert subprocess.run(
@@ -121,17 +158,17 @@ def test_first_start_makes_a_durable_private_database(base: Path) -> None:
     assert _pid(base / "data") is None
 
 
-def test_processes_share_the_server_and_the_last_one_stops_it(data_dir: Path) -> None:
+def test_processes_share_the_server_and_the_last_one_stops_it(used_dir: Path) -> None:
     """A second process uses the running server, which outlives the first and ends with the last."""
-    with _user(data_dir) as first:
+    with _user(used_dir) as first:
         assert _ready(first)
-        pid = _pid(data_dir)
+        pid = _pid(used_dir)
         assert pid is not None
-        with _user(data_dir) as second:
+        with _user(used_dir) as second:
             assert _ready(second)
             first.communicate("\n", timeout=30)
-            assert _pid(data_dir) == pid
-    assert _pid(data_dir) is None
+            assert _pid(used_dir) == pid
+    assert _pid(used_dir) is None
 
 
 def test_processes_that_start_at_once_make_one_cluster(data_dir: Path) -> None:
@@ -142,79 +179,83 @@ def test_processes_that_start_at_once_make_one_cluster(data_dir: Path) -> None:
     assert _pid(data_dir) is None
 
 
-def test_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(data_dir: Path) -> None:
+def test_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(used_dir: Path) -> None:
     """After kill -9 of lineagelog the server runs on, in a session of its own; the next process takes it over."""
-    with _user(data_dir) as killed:
+    with _user(used_dir) as killed:
         assert _ready(killed)
         killed.kill()
         killed.wait()
-    pid = _pid(data_dir)
+    pid = _pid(used_dir)
     assert pid is not None
     assert os.getsid(pid) != os.getsid(0)
-    with EmbeddedPostgres(data_dir):
-        assert _pid(data_dir) == pid
-    assert _pid(data_dir) is None
+    with EmbeddedPostgres(used_dir):
+        assert _pid(used_dir) == pid
+    assert _pid(used_dir) is None
 
 
-def test_killed_postmaster_is_restarted_with_every_committed_row(data_dir: Path) -> None:
+def test_killed_postmaster_is_restarted_with_every_committed_row(used_dir: Path) -> None:
     """After kill -9 of the postmaster `start()` recovers, in the same process, what was committed."""
-    with EmbeddedPostgres(data_dir) as server:
+    with EmbeddedPostgres(used_dir) as server:
         _execute(server, "CREATE TABLE kept AS SELECT 42 AS answer")
-        pid = _pid(data_dir)
+        pid = _pid(used_dir)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         server.start()
-        assert _pid(data_dir) not in (None, pid)
+        assert _pid(used_dir) not in (None, pid)
         assert _execute(server, "SELECT answer FROM kept") == [(42,)]
 
 
-def test_process_number_of_a_dead_server_may_belong_to_another_process(data_dir: Path) -> None:
-    """A postmaster.pid whose number the same account's other process has now does not keep the server from starting."""
-    with EmbeddedPostgres(data_dir):
-        alive = (pgdata_of(data_dir) / "postmaster.pid").read_text()
-    account = account_for(data_dir, pgdata_of(data_dir))
+def test_process_number_of_a_dead_server_may_belong_to_another_process(used_dir: Path) -> None:
+    """A postmaster.pid whose number another process of the account has now does not matter."""
+    with EmbeddedPostgres(used_dir):
+        alive = (pgdata_of(used_dir) / "postmaster.pid").read_text()
+    account = account_for(used_dir, pgdata_of(used_dir))
     with subprocess.Popen(["sleep", "60"], **account.popen_arguments()) as other:
         try:
-            left = pgdata_of(data_dir) / "postmaster.pid"
+            left = pgdata_of(used_dir) / "postmaster.pid"
             left.write_text("\n".join([str(other.pid), *alive.splitlines()[1:], ""]))
             os.chown(left, account.uid, account.gid)
-            with EmbeddedPostgres(data_dir) as server:
+            with EmbeddedPostgres(used_dir) as server:
                 assert _execute(server, "SELECT 1") == [(1,)]
         finally:
             other.kill()
 
 
-def test_forked_child_does_not_stop_the_server(data_dir: Path) -> None:
+def test_forked_child_does_not_stop_the_server(used_dir: Path) -> None:
     """`release()` in a forked child does nothing: the server belongs to the parent."""
-    with _user(data_dir, "fork") as parent:
+    with _user(used_dir, "fork") as parent:
         assert _ready(parent)
-        assert _pid(data_dir) is not None
-    assert _pid(data_dir) is None
+        assert _pid(used_dir) is not None
+    assert _pid(used_dir) is None
 
 
 @pytest.mark.parametrize("name", ["with space, comma and 'quote'", "long" * 40], ids=["odd", "long"])
 def test_data_directory_of_any_name(data_dir: Path, name: str) -> None:
-    """White space, commas, quotes and a path longer than a socket's work, also after a half-done first start."""
+    """White space, commas, quotes and very long paths work, also after a half-done first start."""
     place = data_dir.parent / name
     (place / "cluster.init-half").mkdir(parents=True)
     place.chmod(0o711)
-    with EmbeddedPostgres(place) as server, create_engine(server.url).connect() as connection:
+    with (
+        EmbeddedPostgres(place) as server,
+        create_engine(server.url, poolclass=NullPool).connect() as connection,
+    ):
         assert connection.execute(text("SELECT 1")).scalar_one() == 1
         with _user(place) as second:
             assert _ready(second)
     assert not list(place.glob("cluster.init-*"))
 
 
-def test_own_settings_win_and_an_error_in_them_is_named(data_dir: Path) -> None:
+def test_own_settings_win_and_an_error_in_them_is_named(used_dir: Path) -> None:
     """local.conf wins over the settings of lineagelog; what PostgreSQL refuses in it is in the error."""
-    data_dir.mkdir(mode=0o711)
-    (data_dir / "local.conf").write_text("work_mem = 7MB\n")
-    with EmbeddedPostgres(data_dir) as server:
+    before = (used_dir / "local.conf").read_text()
+    (used_dir / "local.conf").write_text("work_mem = 7MB\n")
+    with EmbeddedPostgres(used_dir) as server:
         assert _execute(server, "SHOW work_mem") == [("7MB",)]
-    (data_dir / "local.conf").write_text("work_memory = 7MB\n")
-    with pytest.raises(EmbeddedError, match="does not start: .*work_memory") as caught:
-        EmbeddedPostgres(data_dir).start()
+    (used_dir / "local.conf").write_text("work_memory = 7MB\n")
+    with pytest.raises(EmbeddedError, match=r"does not start: .*work_memory") as caught:
+        EmbeddedPostgres(used_dir).start()
     assert "\n" not in str(caught.value)
+    (used_dir / "local.conf").write_text(before)
 
 
 def test_cluster_of_another_major_version(data_dir: Path, postgres: EmbeddedPostgres) -> None:
@@ -225,7 +266,7 @@ def test_cluster_of_another_major_version(data_dir: Path, postgres: EmbeddedPost
     if os.geteuid() == 0:
         shutil.chown(pgdata_of(data_dir), "nobody")
     with pytest.raises(
-        EmbeddedError, match=f"cluster of PostgreSQL 12, but .* PostgreSQL {postgres.version}"
+        EmbeddedError, match=rf"cluster of PostgreSQL 12, but .* PostgreSQL {postgres.version}"
     ):
         EmbeddedPostgres(data_dir).start()
     assert [path.name for path in pgdata_of(data_dir).iterdir()] == ["PG_VERSION"]
@@ -265,7 +306,7 @@ def test_data_directory_that_the_servers_account_cannot_reach(data_dir: Path) ->
     """Under root the folder that keeps the server's account out is named."""
     private = data_dir.parent / "private"
     private.mkdir(mode=0o700)
-    with pytest.raises(EmbeddedError, match=f"cannot enter {private}: use another data directory"):
+    with pytest.raises(EmbeddedError, match=rf"cannot enter {private}: use another data directory"):
         EmbeddedPostgres(private / "data").start()
 
 
@@ -298,26 +339,26 @@ def test_no_usable_postgresql(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -
         EmbeddedPostgres(data_dir).start()
 
 
-def test_two_lineagelogs_in_one_process_and_a_second_release(data_dir: Path) -> None:
+def test_two_lineagelogs_in_one_process_and_a_second_release(used_dir: Path) -> None:
     """Each object is a user of its own; a second release changes nothing for the others."""
-    first, second = EmbeddedPostgres(data_dir), EmbeddedPostgres(data_dir)
+    first, second = EmbeddedPostgres(used_dir), EmbeddedPostgres(used_dir)
     first.start()
     second.start()
     first.release()
     first.release()
-    assert _pid(data_dir) is not None
+    assert _pid(used_dir) is not None
     second.release()
-    assert _pid(data_dir) is None
+    assert _pid(used_dir) is None
     with pytest.raises(EmbeddedError, match="not started"):
         _ = second.version
 
 
-def test_a_start_waits_for_another_and_says_so(data_dir: Path) -> None:
+def test_a_start_waits_for_another_and_says_so(used_dir: Path) -> None:
     """While another process starts or stops the server, one waits, is told so, and gives up in the end."""
     said: list[str] = []
-    holder = EmbeddedPostgres(data_dir)
+    holder = EmbeddedPostgres(used_dir)
     with holder:
-        waiting = EmbeddedPostgres(data_dir, on_progress=said.append, timeout=1.2)
+        waiting = EmbeddedPostgres(used_dir, on_progress=said.append, timeout=1.2)
         with holder._start_lock():
             begin = time.monotonic()
             with pytest.raises(EmbeddedError, match="another lineagelog starts or stops"):
@@ -340,7 +381,7 @@ def test_default_data_directory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_test_has_an_empty_database(database_url: str) -> None:
     """The fixture's database has no tables of ours, and is in UTF-8."""
-    with create_engine(database_url).connect() as connection:
+    with create_engine(database_url, poolclass=NullPool).connect() as connection:
         tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         assert connection.execute(text(tables)).scalar_one() == 0
         assert connection.execute(text("SHOW server_encoding")).scalar_one() == "UTF8"
