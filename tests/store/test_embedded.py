@@ -180,7 +180,7 @@ def test_processes_that_start_at_once_make_one_cluster(data_dir: Path) -> None:
 
 
 def test_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(used_dir: Path) -> None:
-    """After kill -9 of lineagelog the server runs on, in a session of its own; the next process takes it over."""
+    """After kill -9 of lineagelog the server runs on, in its own session, for the next process."""
     with _user(used_dir) as killed:
         assert _ready(killed)
         killed.kill()

@@ -217,13 +217,10 @@ def run_checked(account: Account, *command: str | Path) -> str:
     """Run a PostgreSQL program as `account` and return what it printed; EmbeddedError has its error line."""
     answer = account.run(*command)
     if answer.returncode != 0:
-        lines = [line for line in answer.stderr.splitlines() if line.strip()]
-        said = next(
-            (line for line in lines if "error:" in line or "FATAL:" in line), lines[-1] if lines else ""
-        )
-        raise EmbeddedError(
-            f"{Path(command[0]).name} failed: {said.strip() or f'exit code {answer.returncode}'}"
-        )
+        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+        errors = [each[2] for line in lines if (each := re.search(r"(error|FATAL): +(.*)", line))]
+        said = (errors or lines[-1:] or [f"exit code {answer.returncode}"])[0]
+        raise EmbeddedError(f"{Path(command[0]).name} failed: {said}")
     return answer.stdout
 
 

@@ -223,7 +223,7 @@ class Cluster:
         logs = sorted((self.data_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
         if any("redirecting log output" in each for each in said) and logs:
             said = _messages(logs[-1])
-        return "; ".join(said[-2:]) or f"see {self.data_dir / 'startup.log'}"
+        return "; ".join(said[-2:]) or f"it ended without a message in {self.data_dir / 'startup.log'}"
 
 
 def pgdata_of(data_dir: Path) -> Path:
