@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from lineagelog.errors import EmbeddedError
 from lineagelog.store.embedded import EmbeddedPostgres
 from lineagelog.store.embedded_binaries import BINARIES_VARIABLE
 
@@ -25,6 +27,7 @@ full_page_writes = off
 shared_buffers = 128MB
 log_min_messages = error
 """
+_PREFIX = "lineagelog-tests-"
 _numbers = itertools.count()
 
 
@@ -34,10 +37,23 @@ def pytest_configure() -> None:
         os.environ[BINARIES_VARIABLE] = chosen
 
 
+def _end_orphans() -> None:
+    """End the servers of earlier sessions that were killed: whoever joins and leaves alone stops them."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/data"):
+        lock_file = left / "cluster" / "postmaster.pid"
+        with contextlib.suppress(OSError, EmbeddedError):  # another session may be removing it
+            if left.stat().st_uid == os.geteuid() and lock_file.exists():
+                with EmbeddedPostgres(left):
+                    pass
+                if not lock_file.exists():
+                    shutil.rmtree(left.parent, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
     """The server of the session, started by the product's own code, without durability."""
-    base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
+    _end_orphans()
+    base = Path(tempfile.mkdtemp(prefix=_PREFIX))
     base.chmod(0o711)  # under root the server's account must come through; pytest's own tmp_path keeps it out
     data_dir = base / "data"
     data_dir.mkdir(mode=0o711)

@@ -82,7 +82,7 @@ def programs(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
+    folder = Path(tempfile.mkdtemp(prefix="lineagelog-embedded-"))
     folder.chmod(0o711)
     try:
         yield folder
