@@ -220,9 +220,7 @@ def _event(job: Job, event_type: str, moment: float) -> Json:
         "run": {"runId": "<<run>>", "facets": _run_facets(job, event_type)},
         "job": {"namespace": job.namespace, "name": job.name, "facets": _job_facets(job)},
         "inputs": [_input(job, n, dataset, moment, ended) for n, dataset in enumerate(job.inputs)],
-        "outputs": [
-            _output(job, n, dataset, moment, event_type) for n, dataset in enumerate(job.outputs, start=sides)
-        ],
+        "outputs": [_output(job, n, dataset, moment, event_type) for n, dataset in enumerate(job.outputs, start=sides)],
     }
 
 
@@ -236,17 +234,13 @@ def _run_facets(job: Job, event_type: str) -> Json:
         job={"namespace": job.namespace, "name": group},
     ) | facet(job, "ProcessingEngineRunFacet", name=name, version=version, openlineageAdapterVersion="1.40.1")
     if job.integration != "SPARK":
-        facets |= facet(
-            job, "NominalTimeRunFacet", nominalStartTime="<<nominal>>Z", nominalEndTime="<<nominalend>>Z"
-        )
+        facets |= facet(job, "NominalTimeRunFacet", nominalStartTime="<<nominal>>Z", nominalEndTime="<<nominalend>>Z")
     if job.governed:
         facets |= _governance(job)
     if event_type == "FAIL":
         facets |= _error(job)
     if event_type in {"COMPLETE", "FAIL"} and not job.outputs:
-        facets |= facet(
-            job, "TestRunFacet", tests=[_test(n, column) for n, column in enumerate(_checked(job))]
-        )
+        facets |= facet(job, "TestRunFacet", tests=[_test(n, column) for n, column in enumerate(_checked(job))])
     return facets
 
 
@@ -284,9 +278,7 @@ def _job_facets(job: Job) -> Json:
         "JobTypeJobFacet",
         processingType="BATCH",
         integration=job.integration,
-        jobType={"AIRFLOW": "TASK", "SPARK": "SQL_JOB", "DBT": "MODEL" if job.outputs else "TEST"}[
-            job.integration
-        ],
+        jobType={"AIRFLOW": "TASK", "SPARK": "SQL_JOB", "DBT": "MODEL" if job.outputs else "TEST"}[job.integration],
     ) | facet(job, "OwnershipJobFacet", owners=[{"name": f"team:data-{job.group % 6}", "type": "MAINTAINER"}])
     if job.integration != "SPARK":
         facets |= facet(job, "SQLJobFacet", query=_query(job), dialect="snowflake")

@@ -74,9 +74,7 @@ def generate(
     if start.tzinfo is None:
         raise ValueError("start needs a time zone")
     first = (start - _EPOCH) // timedelta(microseconds=1)
-    company = _Company(
-        make_jobs(jobs, Random(f"{seed}/jobs")), first, days * _DAY, spaced, Random(f"{seed}/events")
-    )
+    company = _Company(make_jobs(jobs, Random(f"{seed}/jobs")), first, days * _DAY, spaced, Random(f"{seed}/events"))
     runs = max(1.0, events / (EVENTS_PER_RUN + heartbeats))
     stream = islice(company.events(runs, heartbeats), events)
     return _delayed(stream, disorder, Random(f"{seed}/disorder")) if disorder else stream
@@ -128,18 +126,14 @@ class _Company:
         own = 1 if job.integration == "SPARK" and self._rng.random() < RUNNING_SHARE else 0
         beats = heartbeats + own
         length = int(min(job.seconds * _SECOND, interval * 0.8) * self._scatter_of())
-        length = max(
-            length, (beats + 1) * 1000
-        )  # Spark writes milliseconds: no two events of a run at one time
+        length = max(length, (beats + 1) * 1000)  # Spark writes milliseconds: no two events of a run at one time
         plan = [(begin, "START")]
         plan += [(begin + length * (n + 1) // (beats + 1), "RUNNING") for n in range(beats)]
         end = self._outcome(job)
         if end:
             plan.append((begin + length, end))
         # the k-th runs of a group's jobs have one parent: its noise is a mix of both numbers, no table needed
-        noise = (job.group + 1) * 0x9E3779B97F4A7C15F39CC0605CED ^ (
-            count + 1
-        ) * 0xC2B2AE3D27D4EB4F165667B19E37
+        noise = (job.group + 1) * 0x9E3779B97F4A7C15F39CC0605CED ^ (count + 1) * 0xC2B2AE3D27D4EB4F165667B19E37
         together = due - number % GROUP * _SECOND
         values = {
             "run": _uuid7(begin // 1000, self._rng.getrandbits(74)),

@@ -209,9 +209,7 @@ def lineage(tool: Tool, **sources: list[tuple[str, str, str, str]]) -> Json:
                     "namespace": namespace,
                     "name": name,
                     "field": source,
-                    "transformations": [
-                        {"type": "DIRECT", "subtype": subtype, "masking": subtype == "MASKING"}
-                    ],
+                    "transformations": [{"type": "DIRECT", "subtype": subtype, "masking": subtype == "MASKING"}],
                 }
                 for namespace, name, source, subtype in inputs
             ]
@@ -291,9 +289,7 @@ def airflow_day() -> list[Json]:
         nominalStartTime="2026-11-20T02:00:00Z",
         nominalEndTime="2026-11-21T02:00:00Z",
     )
-    dag = Run(
-        Job(AIRFLOW, "shop_ingest", "DAG"), at("02:00"), (("START", 0), ("COMPLETE", 31)), facets=nightly
-    )
+    dag = Run(Job(AIRFLOW, "shop_ingest", "DAG"), at("02:00"), (("START", 0), ("COMPLETE", 31)), facets=nightly)
     newsletter = Run(
         Job(AIRFLOW, "newsletter.push_subscribers", "TASK", owner="team:marketing"),
         at("10:00"),

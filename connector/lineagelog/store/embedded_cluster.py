@@ -251,9 +251,7 @@ def own_folder(folder: Path, account: Account) -> Path:
     try:
         owner = os.fstat(handle).st_uid
         if owner not in (account.uid, os.geteuid()):
-            raise EmbeddedError(
-                f"{folder} belongs to {Account.of_uid(owner).name}, not to {account.name}: remove it"
-            )
+            raise EmbeddedError(f"{folder} belongs to {Account.of_uid(owner).name}, not to {account.name}: remove it")
         if owner != account.uid:
             os.fchown(handle, account.uid, account.gid)
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o700:
