@@ -7,17 +7,20 @@ A pipeline holds only references to accounts; host and database are in the accou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .document import Finding, Node, read_json
 from .expression import UNKNOWN, evaluate
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _JDBC_URL = re.compile(
     r"jdbc:(?P<scheme>[a-z0-9]+):(?:thin:@)?(?:/{2})?(?P<host>[^:/;?,@]+)(?::(?P<port>\d+))?(?:[/:](?P<db>[^;?/]+))?",
-    re.I,
+    re.IGNORECASE,
 )
-_JDBC_DATABASE = re.compile(r"[;?&](?:databaseName|database|db)=([^;&]+)", re.I)
+_JDBC_DATABASE = re.compile(r"[;?&](?:databaseName|database|db)=([^;&]+)", re.IGNORECASE)
 _SCHEMES = {
     "Postgres": "postgres",
     "SQL Server": "sqlserver",

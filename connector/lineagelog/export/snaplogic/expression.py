@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .parser import Tree, parse
 from .paths import ROOT, Path, parse_path
 from .tokens import ExpressionError, Kind, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
 MAPPING = "Mapping"
 """SnapLogic's description of a column that is taken over unchanged."""
@@ -265,6 +268,14 @@ def _chosen(tree: Tree, parameters: Mapping[str, str]) -> _Value:
     return _value(tree.children[1 if condition else 2], parameters)
 
 
+_TEXT_METHODS: Mapping[str, Callable[[str], str]] = {
+    "toUpperCase": str.upper,
+    "toLowerCase": str.lower,
+    "trim": str.strip,
+    "toString": str,
+}
+
+
 def _called(tree: Tree, parameters: Mapping[str, str]) -> _Value:
     """The few text methods that names are built with."""
     target = tree.children[0]
@@ -272,8 +283,7 @@ def _called(tree: Tree, parameters: Mapping[str, str]) -> _Value:
         return UNKNOWN
     value = _value(target.children[0], parameters)
     known = isinstance(value, str) and UNKNOWN not in value
-    methods = {"toUpperCase": str.upper, "toLowerCase": str.lower, "trim": str.strip, "toString": str}
-    method = methods.get(str(target.value))
+    method = _TEXT_METHODS.get(str(target.value))
     return method(value) if known and method and isinstance(value, str) else UNKNOWN
 
 

@@ -7,12 +7,15 @@ Dialects of the same JSON: the Designer export (`class_fqid`, `snode_id`), the G
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from .document import Finding, Node, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CLASS_PREFIX = "com-snaplogic-snaps-"
 

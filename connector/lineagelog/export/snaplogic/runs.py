@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from .document import Node, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _DETAIL = "ask the API for level=detail of one run"
 _FAILED = frozenset({"failed", "failing"})

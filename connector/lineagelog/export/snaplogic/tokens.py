@@ -104,7 +104,8 @@ def _number(text: str, at: int) -> tuple[Token, int]:
 
 
 def _string(text: str, at: int) -> tuple[Token, int]:
-    quote, end, value = text[at], at + 1, []
+    quote, end = text[at], at + 1
+    value: list[str] = []
     while end < len(text):
         char = text[end]
         if char == quote:
@@ -121,7 +122,9 @@ def _string(text: str, at: int) -> tuple[Token, int]:
 
 def _template(text: str, at: int) -> tuple[Token, int]:
     """A template string: literal text with the `${...}` expressions taken out into `parts`."""
-    end, literal, parts = at + 1, [], []
+    end = at + 1
+    literal: list[str] = []
+    parts: list[str] = []
     while end < len(text):
         if text[end] == "`":
             return Token(Kind.TEMPLATE, "".join(literal), at, tuple(parts)), end + 1
