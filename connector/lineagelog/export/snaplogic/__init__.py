@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from .accounts import Account, AccountBook, Mapped, read_accounts, read_namespaces
 from .classes import SnapClass, read_classes
-from .columns import read_columns
 from .document import Finding
 from .events import DEFAULT_CONTROL_PLANE, ExportOptions, Nested, snap_run_id
 from .export import Export, Source, export_snaplogic
 from .expression import Expression, read_expression
-from .names import Naming
+from .names import Naming, read_columns
 from .pipeline import CLASS_PREFIX
 from .summary import Summary
 from .validate import problems, validator_is_installed

@@ -72,7 +72,11 @@ def event_time(time: datetime) -> str:
 
 
 def build_events(
-    graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], jobs: Sequence[Job], options: ExportOptions
+    graph: Graph,
+    rules: Mapping[Key, Rule],
+    outcomes: Mapping[Key, Outcome],
+    jobs: Sequence[Job],
+    options: ExportOptions,
 ) -> list[Event]:
     """All events: per run, first the child pipeline run itself (if it is one), then its Snaps in the order of the file."""
     writer = _Writer(graph, rules, outcomes, options)
@@ -114,12 +118,20 @@ class _Writer:
         if event_type == "FAIL":
             told = vertex.ran.error or vertex.job.run.error or f"the Snap ended in state {vertex.ran.state}"
             run_facets["errorMessage"] = _error(facets, told, vertex.ran.stack_trace)
-        job: Event = {"namespace": NAMESPACE, "name": f"{vertex.job.name}:{vertex.label}:{vertex.key.snap_id}"}
+        job: Event = {
+            "namespace": NAMESPACE,
+            "name": f"{vertex.job.name}:{vertex.label}:{vertex.key.snap_id}",
+        }
         if self.options.modern:
             job["facets"] = {"jobType": _job_type(facets, "SNAP")}
         event = _event(vertex.job, facets, event_type)
         event["run"] = {"runId": snap_run_id(vertex.key.run_id, vertex.key.snap_id), "facets": run_facets}
-        return {**event, "job": job, "inputs": self.inputs(vertex, facets), "outputs": self.outputs(vertex, facets)}
+        return {
+            **event,
+            "job": job,
+            "inputs": self.inputs(vertex, facets),
+            "outputs": self.outputs(vertex, facets),
+        }
 
     def event_type(self, vertex: Vertex) -> str:
         if vertex.ran.failed:
@@ -142,7 +154,9 @@ class _Writer:
         facets = self.facets(job)
         run_facets = {"parent": facets.facet("parent", parent)}
         if run.failed:
-            run_facets["errorMessage"] = _error(facets, run.error or f"the pipeline ended in state {run.state}", "")
+            run_facets["errorMessage"] = _error(
+                facets, run.error or f"the pipeline ended in state {run.state}", ""
+            )
         own: Event = {"namespace": NAMESPACE, "name": job.name}
         if self.options.modern:
             own["facets"] = {"jobType": _job_type(facets, "PIPELINE")}
@@ -279,7 +293,11 @@ def _documents_in(vertex: Vertex, port: Port, graph: Graph) -> int | None:
     views = {edge.dst_view for edge in edges if edge.port == port and not edge.from_child}
     shared = {edge.dst_view for edge in edges if edge.port != port}
     binary = {view.id for view in vertex.snap.inputs if view.binary}
-    return None if not views or views & (shared | binary) else _sum(vertex.ran.inputs.get(view) for view in views)
+    return (
+        None
+        if not views or views & (shared | binary)
+        else _sum(vertex.ran.inputs.get(view) for view in views)
+    )
 
 
 def _documents_out(vertex: Vertex) -> int | None:

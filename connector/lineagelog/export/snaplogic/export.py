@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lineagelog.errors import InputError
 
@@ -13,8 +13,8 @@ from .columns import analyse, undecided_joins
 from .document import Finding
 from .events import Event, ExportOptions, build_events
 from .graph import Job, Key, Vertex, connect, match, vertices
-from .pipeline import Pipeline, read_pipelines
 from .paths import format_path
+from .pipeline import Pipeline, read_pipelines
 from .rules import Context, Rule, child_parameters, read_rule
 from .runs import read_runs
 from .summary import Summary, summarise
@@ -41,7 +41,9 @@ class Export:
     summary: Summary
 
 
-def export_snaplogic(pipelines: Sequence[Source], runs: Sequence[Source], options: ExportOptions | None = None) -> Export:
+def export_snaplogic(
+    pipelines: Sequence[Source], runs: Sequence[Source], options: ExportOptions | None = None
+) -> Export:
     """Events for the Snaps of all `runs`; InputError (file, place, what to do) when an input cannot be used."""
     options = options or ExportOptions()
     findings: list[Finding] = []
@@ -52,7 +54,9 @@ def export_snaplogic(pipelines: Sequence[Source], runs: Sequence[Source], option
         findings += odd
     if not runs:
         place = pipelines[0].name if pipelines else "no pipeline"
-        raise InputError(f"{place}: no run information; give the API's answer for a run of this pipeline with --run")
+        raise InputError(
+            f"{place}: no run information; give the API's answer for a run of this pipeline with --run"
+        )
     jobs = match(read, [run for source in runs for run in read_runs(source.data, source.name)], findings)
     all_vertices = vertices(jobs)
     rules = _rules(jobs, all_vertices, options, findings)
@@ -60,14 +64,18 @@ def export_snaplogic(pipelines: Sequence[Source], runs: Sequence[Source], option
     outcomes = analyse(graph, rules)
     for vertex, paths in undecided_joins(graph, rules, outcomes):
         findings.append(_undecided(vertex, [format_path(path) for path in paths]))
-    findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
+    findings += [
+        _stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed
+    ]
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
     unique = tuple(dict.fromkeys(findings))
     return Export(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
 
 
-def _rules(jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOptions, findings: list[Finding]) -> dict[Key, Rule]:
+def _rules(
+    jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOptions, findings: list[Finding]
+) -> dict[Key, Rule]:
     """The rule of every Snap; parents are read before their children, for the parameters that they hand down."""
     rules: dict[Key, Rule] = {}
     handed: dict[str, list[tuple[str, dict[str, str]]]] = {}
@@ -83,7 +91,9 @@ def _rules(jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOpti
             rules[vertex.key] = rule
             if rule.child:
                 given = child_parameters(vertex.snap, context.parameters)
-                handed.setdefault(job.run.run_id, []).append((rule.child.rpartition("/")[2].removesuffix(".slp"), given))
+                handed.setdefault(job.run.run_id, []).append(
+                    (rule.child.rpartition("/")[2].removesuffix(".slp"), given)
+                )
     return rules
 
 
@@ -92,7 +102,9 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
 
     def depth(job: Job) -> int:
         steps, seen = 0, {job.run.run_id}
-        while (above := by_run.get(job.run.parent_ruuid.rpartition("_")[2].lower())) and above.run.run_id not in seen:
+        while (
+            above := by_run.get(job.run.parent_ruuid.rpartition("_")[2].lower())
+        ) and above.run.run_id not in seen:
             seen.add(above.run.run_id)
             job, steps = above, steps + 1
         return steps
@@ -101,7 +113,10 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
 
 
 def _context(
-    job: Job, handed: Mapping[str, list[tuple[str, dict[str, str]]]], options: ExportOptions, findings: list[Finding]
+    job: Job,
+    handed: Mapping[str, list[tuple[str, dict[str, str]]]],
+    options: ExportOptions,
+    findings: list[Finding],
 ) -> Context:
     """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later wins)."""
     parameters = dict(job.pipeline.parameters)
@@ -112,9 +127,10 @@ def _context(
     return Context(parameters, options.accounts or AccountBook(), options.naming, options.columns, findings)
 
 
-def _finding(vertex: Vertex, message: str, severity: str = "warning") -> Finding:
-    kind = "note" if severity == "note" else "warning"
-    return Finding(vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", kind)
+def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] = "warning") -> Finding:
+    return Finding(
+        vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", kind
+    )
 
 
 def _unknown(vertex: Vertex) -> Finding:
@@ -124,7 +140,9 @@ def _unknown(vertex: Vertex) -> Finding:
 
 def _undecided(vertex: Vertex, columns: list[str]) -> Finding:
     listed = ", ".join(columns[:5]) + (" ..." if len(columns) > 5 else "")
-    return _finding(vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns")
+    return _finding(
+        vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns"
+    )
 
 
 def _stopped(vertex: Vertex) -> Finding:
@@ -135,7 +153,13 @@ def _orphans(jobs: Sequence[Job]) -> list[Finding]:
     """Child runs whose parent's name nothing tells, so that they cannot be tied to it."""
     labels = {job.run.run_id for job in jobs}
     return [
-        Finding(job.run.file, "parent_path", f"the parent {job.run.parent_ruuid} has no name here, so the child run stands alone")
+        Finding(
+            job.run.file,
+            "parent_path",
+            f"the parent {job.run.parent_ruuid} has no name here, so the child run stands alone",
+        )
         for job in jobs
-        if job.run.parent_ruuid and not job.run.parent_path and job.run.parent_ruuid.rpartition("_")[2].lower() not in labels
+        if job.run.parent_ruuid
+        and not job.run.parent_path
+        and job.run.parent_ruuid.rpartition("_")[2].lower() not in labels
     ]

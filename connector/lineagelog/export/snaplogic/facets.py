@@ -57,7 +57,11 @@ class Facets:
     @property
     def schema_url(self) -> str:
         """The schema of an event."""
-        return f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent" if self.modern else f"{_SPEC}/1-0-0/OpenLineage.json#/definitions/RunEvent"
+        return (
+            f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
+            if self.modern
+            else f"{_SPEC}/1-0-0/OpenLineage.json#/definitions/RunEvent"
+        )
 
     def facet(self, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """A facet with producer and schema."""
@@ -67,7 +71,9 @@ class Facets:
     def schema(self, columns: Mapping[str, str]) -> dict[str, Any]:
         """The schema facet: column name to type. Documented events say VARCHAR for all; today's leave out what is unknown."""
         if self.modern:
-            fields = [{"name": name, "type": kind} if kind else {"name": name} for name, kind in columns.items()]
+            fields = [
+                {"name": name, "type": kind} if kind else {"name": name} for name, kind in columns.items()
+            ]
         else:
             fields = [{"name": name, "type": "VARCHAR", "description": ""} for name in columns]
         return self.facet("schema", {"fields": fields})
@@ -75,23 +81,33 @@ class Facets:
     def lineage(self, columns: Mapping[str, Origin], uses: Sequence[Field]) -> dict[str, Any]:
         """The columnLineage facet; `uses` (fields that filter, sort, join or group) exist in today's facet only."""
         if not self.modern:
-            return self.facet("columnLineage", {"fields": {name: _documented(origin) for name, origin in columns.items()}})
+            return self.facet(
+                "columnLineage", {"fields": {name: _documented(origin) for name, origin in columns.items()}}
+            )
         content: dict[str, Any] = {"fields": {name: _current(origin) for name, origin in columns.items()}}
         if uses:
-            content["dataset"] = [_field(use) | {"transformations": [_transformation(use, "")]} for use in uses]
+            content["dataset"] = [
+                _field(use) | {"transformations": [_transformation(use, "")]} for use in uses
+            ]
         return self.facet("columnLineage", content)
 
 
 def _documented(origin: Origin) -> dict[str, Any]:
     """A constant or untraceable column has no inputs and no description, as in SnapLogic's own events."""
-    content: dict[str, Any] = {"inputFields": [_field(field) for field in origin.fields], "transformationType": "IDENTITY"}
+    content: dict[str, Any] = {
+        "inputFields": [_field(field) for field in origin.fields],
+        "transformationType": "IDENTITY",
+    }
     if origin.fields:
         content["transformationDescription"] = origin.description
     return content
 
 
 def _current(origin: Origin) -> dict[str, Any]:
-    fields = [_field(field) | {"transformations": [_transformation(field, origin.description)]} for field in origin.fields]
+    fields = [
+        _field(field) | {"transformations": [_transformation(field, origin.description)]}
+        for field in origin.fields
+    ]
     return {"inputFields": fields}
 
 

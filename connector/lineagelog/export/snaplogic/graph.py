@@ -254,7 +254,6 @@ def _through_child(
     child: Job,
     found: Mapping[Key, Vertex],
     rules: Mapping[Key, Rule],
-    jobs: Sequence[Job],
     edges: Sequence[Edge],
 ) -> list[Edge]:
     """What is fed to a Pipeline Execute goes to the child's open inputs; what leaves the child's open outputs comes back."""

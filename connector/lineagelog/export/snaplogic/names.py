@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from .document import read_json
+
 if TYPE_CHECKING:
     from .accounts import Target
 
@@ -104,3 +106,8 @@ def file_name(url: str, naming: Naming) -> DatasetName:
     if naming is Naming.OPENLINEAGE and host:
         return DatasetName(f"{parts.scheme}://{host}{port}", path)
     return DatasetName(system, f"{host}{port}{path}" if host else path)
+
+
+def read_columns(data: bytes, file: str) -> dict[str, tuple[str, ...]]:
+    """What a team tells about columns: dataset name (with or without its database) to a list of column names."""
+    return {name: tuple(row.text() for row in node.rows()) for name, node in read_json(data, file).items()}

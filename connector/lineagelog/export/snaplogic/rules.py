@@ -142,7 +142,7 @@ def read_rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
     rule = Rule(known.role)
     if known.role in (Role.READ, Role.WRITE):
         rule = _endpoints(snap, known, context, rule)
-    return _with_columns(snap, context, rule)
+    return _with_columns(context, rule)
 
 
 def _pass(snap: Snap, context: Context) -> Rule:
@@ -464,7 +464,7 @@ def _table(snap: Snap, known: SnapClass, context: Context, schema: str, table: s
     return endpoint(known.system, name, target, context.naming)
 
 
-def _with_columns(snap: Snap, context: Context, rule: Rule) -> Rule:
+def _with_columns(context: Context, rule: Rule) -> Rule:
     """Columns that a person told for the dataset (`--columns`) win over what the pipeline leaves open."""
     told = [
         context.columns[name]

@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass
 
 _NAME = r'(?:"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\]|[^\s"`\[\]().,;=<>+*/|\'-]+)'
-_WORDS = re.compile(rf"'(?:[^']|'')*'|--[^\n]*|/\*.*?(?:\*/|\Z)|{_NAME}(?:\s*\.\s*{_NAME})*|[(),;]", re.DOTALL)
+_WORDS = re.compile(
+    rf"'(?:[^']|'')*'|--[^\n]*|/\*.*?(?:\*/|\Z)|{_NAME}(?:\s*\.\s*{_NAME})*|[(),;]", re.DOTALL
+)
 _NO_TABLE = frozenset(
     {"SELECT", "VALUES", "SET", "LATERAL", "UNNEST", "TABLE", "ONLY", "DUAL", "WHERE", "ON"}
 )
@@ -18,7 +20,9 @@ _MODIFIERS = frozenset({"TABLE", "ONLY", "IF", "NOT", "EXISTS", "OVERWRITE", "IG
 _SOQL = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s+(?P<object>\w+)", re.IGNORECASE | re.DOTALL)
 _FIELD = re.compile(r"\w+(?:\.\w+)*")
 _SELECT = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s", re.IGNORECASE | re.DOTALL)
-_ITEM = re.compile(rf"(?P<column>{_NAME}(?:\s*\.\s*{_NAME})*)(?:\s+(?:AS\s+)?(?P<alias>{_NAME}))?", re.IGNORECASE)
+_ITEM = re.compile(
+    rf"(?P<column>{_NAME}(?:\s*\.\s*{_NAME})*)(?:\s+(?:AS\s+)?(?P<alias>{_NAME}))?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,7 @@ def _with_names(words: list[str]) -> frozenset[str]:
     """Names that WITH defines: `name AS (` and `name (columns) AS (`."""
     if not any(word.upper() == "WITH" for word in words):
         return frozenset()
-    starts = {
-        at + 1 for at, word in enumerate(words) if word == "," or word.upper() in ("WITH", "RECURSIVE")
-    }
+    starts = {at + 1 for at, word in enumerate(words) if word == "," or word.upper() in ("WITH", "RECURSIVE")}
     return frozenset(
         words[at].lower() for at in starts if at + 1 < len(words) and words[at + 1].upper() in ("AS", "(")
     )

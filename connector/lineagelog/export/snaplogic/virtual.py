@@ -16,7 +16,8 @@ NAMESPACE = "SnapLogic"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ERROR_VIEW = r"(?: \((?P<view>[^()]*)\))?"
 _SHORT = re.compile(
-    rf"virtual_db\.virtual_schema\.(?P<label>.*?) ?: ?(?P<id>[0-9a-f]{{5}}|{_UUID}){_ERROR_VIEW}", re.IGNORECASE | re.DOTALL
+    rf"virtual_db\.virtual_schema\.(?P<label>.*?) ?: ?(?P<id>[0-9a-f]{{5}}|{_UUID}){_ERROR_VIEW}",
+    re.IGNORECASE | re.DOTALL,
 )
 _LONG = re.compile(rf"(?P<label>.*?) ?: ?(?P<id>{_UUID}){_ERROR_VIEW}", re.IGNORECASE | re.DOTALL)
 
