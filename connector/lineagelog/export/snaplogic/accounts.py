@@ -1,7 +1,8 @@
 """Accounts and the namespaces file: which system, host and database a Snap's account stands for.
 
-A pipeline holds only references to accounts; host and database are in the account assets (`GET /api/1/rest/asset/...`, or the
-`Account` entries of a project export). The namespaces file of the team wins over what the assets say.
+A pipeline holds only references to accounts; host and database are in the account assets (`GET
+/api/1/rest/asset/...`, or the `Account` entries of a project export). The namespaces file of the team wins
+over what the assets say.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _JDBC_URL = re.compile(
-    r"jdbc:(?P<scheme>[a-z0-9]+):(?:thin:@)?(?:/{2})?(?P<host>[^:/;?,@]+)(?::(?P<port>\d+))?(?:[/:](?P<db>[^;?/]+))?",
+    r"jdbc:(?P<scheme>[a-z0-9]+):(?:thin:@)?(?:/{2})?(?P<host>[^:/;?,@]+)"
+    r"(?::(?P<port>\d+))?(?:[/:](?P<db>[^;?/]+))?",
     re.IGNORECASE,
 )
 _JDBC_DATABASE = re.compile(r"[;?&](?:databaseName|database|db)=([^;&]+)", re.IGNORECASE)
@@ -59,7 +61,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """An entry of the namespaces file: the system's name, its namespace in OpenLineage's naming, the database."""
+    """An entry of the namespaces file: the system's name, its namespace in OpenLineage's naming, the
+    database."""
 
     system: str = ""
     namespace: str = ""
@@ -76,7 +79,8 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a Snap's account leads. `system`: its name, "" = as the Snap's class says; `namespace`: in OpenLineage's naming."""
+    """Where a Snap's account leads. `system`: its name, "" = as the Snap's class says; `namespace`: in
+    OpenLineage's naming."""
 
     system: str = ""
     namespace: str = ""
@@ -92,7 +96,8 @@ class AccountBook:
     mapped: Mapping[str, Mapped] = field(default_factory=dict)
 
     def target(self, reference: Reference, system: str) -> Target:
-        """Where `reference` leads, for a Snap of `system`; an unknown target when nothing was given for it."""
+        """Where `reference` leads, for a Snap of `system`; an unknown target when nothing was given for
+        it."""
         account = self._account(reference)
         label = account.label if account else reference.name.rpartition("/")[2]
         keys = (reference.name, label, account.path if account else "", account.id if account else "")
@@ -118,7 +123,8 @@ class AccountBook:
 
 
 def read_accounts(data: bytes, file: str) -> tuple[Account, ...]:
-    """The accounts of a file: a list of assets, of `{"path", "account"}`, a project export, or `{label: {hostname, ...}}`."""
+    """The accounts of a file: a list of assets, of `{"path", "account"}`, a project export, or `{label:
+    {hostname, ...}}`."""
     document = read_json(data, file)
     if document.has("entries"):
         nodes = document.get("entries").rows()
@@ -215,7 +221,8 @@ def _first(connection: Node, settings: Node, key: str) -> str:
 
 
 def _namespace(system: str, account: Account) -> str:
-    """OpenLineage's naming of the system: `scheme://host:port`, for Snowflake `snowflake://account`; "" without a host."""
+    """OpenLineage's naming of the system: `scheme://host:port`, for Snowflake `snowflake://account`; ""
+    without a host."""
     if not account.host:
         return ""
     if system == "Snowflake":

@@ -1,7 +1,9 @@
-"""The table of Snap classes: what a Snap does with its documents, which system it talks to, which settings say where.
+"""The table of Snap classes: what a Snap does with its documents, which system it talks to, which settings
+say where.
 
-To teach the exporter a class, add one line to `_CLASSES` (or one entry to the file of `--classes`); database Snaps of a system in
-`_SYSTEMS` need none, their verb (`select`, `insert`, `bulkload` ...) tells. Sources: SnapLogic's documentation and public exports.
+To teach the exporter a class, add one line to `_CLASSES` (or one entry to the file of `--classes`); database
+Snaps of a system in `_SYSTEMS` need none, their verb (`select`, `insert`, `bulkload` ...) tells. Sources:
+SnapLogic's documentation and public exports.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SnapClass:
-    """One class: role, system ("" = none, or told by the address), how its place is told, and by which settings."""
+    """One class: role, system ("" = none, or told by the address), how its place is told, and by which
+    settings."""
 
     role: Role
     system: str = ""
@@ -154,7 +157,8 @@ UNKNOWN_CLASS = SnapClass(Role.OPAQUE, known=False)
 
 
 def snap_class(kind: str, own: Mapping[str, SnapClass]) -> SnapClass:
-    """The class for `kind` (without SnapLogic's prefix): `own` first, then the table, then system and verb; else unknown."""
+    """The class for `kind` (without SnapLogic's prefix): `own` first, then the table, then system and verb;
+    else unknown."""
     found = own.get(kind) or _CLASSES.get(kind)
     if found:
         return found
@@ -172,7 +176,8 @@ def snap_class(kind: str, own: Mapping[str, SnapClass]) -> SnapClass:
 
 
 def read_classes(data: bytes, file: str, prefix: str) -> dict[str, SnapClass]:
-    """A team's own classes: class id (with or without `prefix`) to `{"role", "system", "place", "settings": [names]}`."""
+    """A team's own classes: class id (with or without `prefix`) to `{"role", "system", "place", "settings":
+    [names]}`."""
     return {key.removeprefix(prefix): _own(node) for key, node in read_json(data, file).items()}
 
 

@@ -1,8 +1,9 @@
 """The columns of every dataset and where each comes from: demand runs upstream, columns run downstream.
 
-A reader whose columns nobody lists (a Select without output fields, a parser, a topic) has the columns that its successors use.
-So demand is carried from the Snaps that name fields back to their sources, then columns with their origins forward. Three rounds:
-what is certain, then what a Join with two open sides leaves undecided (asked of both sides), then the result.
+A reader whose columns nobody lists (a Select without output fields, a parser, a topic) has the columns that
+its successors use. So demand is carried from the Snaps that name fields back to their sources, then columns
+with their origins forward. Three rounds: what is certain, then what a Join with two open sides leaves
+undecided (asked of both sides), then the result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 type Ref = Port | DatasetName
 type Source = tuple[Ref, Path]
 type Wanted = dict[Port, dict[Path, bool]]
-"""Which fields of a Snap's output are used later on; True = only perhaps (the other side of a Join may be meant)."""
+"""Which fields of a Snap's output are used later on; True = only perhaps (the other side of a Join may be
+meant)."""
 
 ORIGINAL = "original"
 """Where writing Snaps put the input document in their own output (SnapLogic's documentation)."""
@@ -32,7 +34,8 @@ ORIGINAL = "original"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: where it comes from, how (see `Assignment`), its type if known; `maybe`: of this or of another dataset."""
+    """A column: where it comes from, how (see `Assignment`), its type if known; `maybe`: of this or of
+    another dataset."""
 
     sources: tuple[Source, ...] = ()
     description: str = ""
@@ -52,7 +55,8 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a Snap reads and writes: its own output, its error views, its endpoints; `uses`: fields that decide about documents."""
+    """What a Snap reads and writes: its own output, its error views, its endpoints; `uses`: fields that
+    decide about documents."""
 
     output: Shape
     errors: Mapping[str, Shape]
@@ -132,7 +136,8 @@ def _forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Ke
 
 
 def _origins(path: Path, inputs: Iterable[Input]) -> tuple[Source, ...]:
-    """Where a field of the input comes from: each input that has it or may have it; the whole document is all its columns."""
+    """Where a field of the input comes from: each input that has it or may have it; the whole document is all
+    its columns."""
     found: dict[Source, None] = {}
     for item in inputs:
         if path == ROOT:
@@ -151,7 +156,7 @@ def _used(step: Step) -> tuple[tuple[Source, str], ...]:
     return tuple(dict.fromkeys(uses))
 
 
-# --- columns downstream -----------------------------------------------------------------------------------------------
+# --- columns downstream ---
 
 
 def _united(step: Step) -> Shape:
@@ -186,8 +191,8 @@ def _mapped(step: Step) -> Shape:
 
 
 def _passed(step: Step) -> dict[Path, Column]:
-    """Columns that go through a Mapper untouched: with a mapping root and no pass-through, those outside the root (SnapLogic's
-    documentation); never those that are mapped over or deleted."""
+    """Columns that go through a Mapper untouched: with a mapping root and no pass-through, those outside the
+    root (SnapLogic's documentation); never those that are mapped over or deleted."""
     rule = step.rule
     gone = {rule.root + path for path in rule.deletes} | {
         rule.root + item.target for item in rule.assignments if item.target
@@ -219,7 +224,8 @@ def _column(assignment: Assignment, root: Path, inputs: Sequence[Input]) -> Colu
 
 
 def _whole(assignment: Assignment, step: Step) -> dict[Path, Column]:
-    """A document that is mapped to `$`: the columns below what was read, or else those that successors use."""
+    """A document that is mapped to `$`: the columns below what was read, or else those that successors
+    use."""
     columns: dict[Path, Column] = {}
     for read in assignment.reads:
         for item in step.inputs:
@@ -277,7 +283,8 @@ def _prefixed(label: str, path: Path) -> Path:
 
 
 def _split(step: Step) -> Shape:
-    """The elements of an array: a used field lies below the split path, unless it is one of the included paths."""
+    """The elements of an array: a used field lies below the split path, unless it is one of the included
+    paths."""
     rule = step.rule
     known = {
         path[len(rule.split) :]
@@ -345,7 +352,8 @@ def _echoed(step: Step) -> dict[Path, Column]:
 
 
 def _called(step: Step) -> Shape:
-    """What a writing or calling Snap puts out: its input under `original`, and whatever else successors use of it."""
+    """What a writing or calling Snap puts out: its input under `original`, and whatever else successors use
+    of it."""
     others = {path: Column() for path in step.wanted if path[0] != ORIGINAL}
     return Shape({**_echoed(step), **others})
 
@@ -391,7 +399,7 @@ _OUTPUTS: Mapping[Role, Callable[[Step], Shape]] = {
 }
 
 
-# --- demand upstream --------------------------------------------------------------------------------------------------
+# --- demand upstream ---
 
 
 class _Demand:
@@ -437,7 +445,8 @@ def _may_have(item: Input, path: Path) -> bool:
 
 
 def _covers(shape: Shape, path: Path, certainly: bool = False) -> bool:
-    """Whether the shape has the field, something in it, or the object that it is in (`certainly`: not only perhaps)."""
+    """Whether the shape has the field, something in it, or the object that it is in (`certainly`: not only
+    perhaps)."""
     return any(
         (starts_with(known, path) or starts_with(path, known)) and not (certainly and column.maybe)
         for known, column in shape.columns.items()
@@ -493,7 +502,8 @@ def _has(item: Input, path: Path) -> bool:
 
 
 def _owners(path: Path, sides: Sides, joins: Sequence[JoinOn]) -> tuple[list[Input], bool]:
-    """Which inputs of a Join a field comes from, and whether that is certain: by columns, by join keys, by elimination."""
+    """Which inputs of a Join a field comes from, and whether that is certain: by columns, by join keys, by
+    elimination."""
     if any(_has(item, path) for item in sides.left) or any(join.left == path for join in joins):
         return list(sides.left), True
     known = [item for item in sides.right if _has(item, path)]

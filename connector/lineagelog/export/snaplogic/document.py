@@ -1,7 +1,7 @@
 """A JSON document of SnapLogic's with the place of every value, so that an error can name it.
 
-SnapLogic wraps values as `{"value": X}` or `{"value": X, "expression": true}`; tables are `{"value": [row, ...]}`, and empty is
-null, "", {} or absent (shapes: public pipeline exports and SnapLogic's public API).
+SnapLogic wraps values as `{"value": X}` or `{"value": X, "expression": true}`; tables are `{"value": [row,
+...]}`, and empty is null, "", {} or absent (shapes: public pipeline exports and SnapLogic's public API).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ EMPTY: tuple[Any, ...] = (None, "", {}, [])
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a person should know about an export that went on: `file`, `place` in it, one sentence."""
+    """Something that a person should know about an export that went on: `file`, `place` in it, one
+    sentence."""
 
     file: str
     place: str
@@ -125,7 +126,8 @@ class Node:
 
 
 def read_json(data: bytes, file: str) -> Node:
-    """The JSON document in `data` (UTF-8, a byte order mark is allowed); InputError names the byte or the line and column."""
+    """The JSON document in `data` (UTF-8, a byte order mark is allowed); InputError names the byte or the
+    line and column."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         data.decode()

@@ -1,4 +1,5 @@
-"""Events from analysed runs: one RunEvent per Snap that ran, and one per child pipeline run that ties it to its parent."""
+"""Events from analysed runs: one RunEvent per Snap that ran, and one per child pipeline run that ties it to
+its parent."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ type Event = dict[str, Any]
 
 
 class Nested(StrEnum):
-    """How nested fields are written: as their top-level column (SnapLogic's own events), or with the whole path."""
+    """How nested fields are written: as their top-level column (SnapLogic's own events), or with the whole
+    path."""
 
     TOP = "top"
     PATH = "path"
@@ -42,10 +44,10 @@ class Nested(StrEnum):
 class ExportOptions:
     """How pipelines are exported.
 
-    `control_plane`: host of the Designer. `modern`: today's specification instead of the documented 1-0-0 structure.
-    `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `accounts`, `classes`: what the team told about its accounts and
-    its own Snap classes (class id without `com-snaplogic-snaps-`). `columns`: dataset name (with or without its database) to
-    the columns that the pipeline leaves open.
+    `control_plane`: host of the Designer. `modern`: today's specification instead of the documented 1-0-0
+    structure. `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `accounts`, `classes`: what the team
+    told about its accounts and its own Snap classes (class id without `com-snaplogic-snaps-`). `columns`:
+    dataset name (with or without its database) to the columns that the pipeline leaves open.
     """
 
     control_plane: str = DEFAULT_CONTROL_PLANE
@@ -60,8 +62,8 @@ class ExportOptions:
 
 
 def snap_run_id(run_id: str, snap_id: str) -> str:
-    """The run id of a Snap: the version-3 UUID of `<uuid part of ruuid>:<snap id>` without a namespace (Java's name-based UUID;
-    recomputed from published events)."""
+    """The run id of a Snap: the version-3 UUID of `<uuid part of ruuid>:<snap id>` without a namespace
+    (Java's name-based UUID; recomputed from published events)."""
     digest = hashlib.md5(f"{run_id}:{snap_id}".encode(), usedforsecurity=False).digest()
     return str(uuid.UUID(bytes=digest, version=3))
 
@@ -78,7 +80,8 @@ def build_events(
     jobs: Sequence[Job],
     options: ExportOptions,
 ) -> list[Event]:
-    """All events: per run, first the child pipeline run itself (if it is one), then its Snaps in the order of the file."""
+    """All events: per run, first the child pipeline run itself (if it is one), then its Snaps in the order of
+    the file."""
     writer = _Writer(graph, rules, outcomes, options)
     events: list[Event] = []
     labels = {job.run.run_id: job.name for job in jobs}
@@ -198,7 +201,8 @@ class _Writer:
         return datasets
 
     def puts_out(self, vertex: Vertex) -> bool:
-        """Whether the Snap has a virtual output: always with an output view, for writing Snaps only if somebody takes it."""
+        """Whether the Snap has a virtual output: always with an output view, for writing Snaps only if
+        somebody takes it."""
         taken = any(edge.port == Port(vertex.key) for edges in self.graph.into.values() for edge in edges)
         rule = self.rules[vertex.key]
         is_writer = rule.role is Role.WRITE or bool(rule.writes)
@@ -240,7 +244,8 @@ class _Writer:
         return Origin(self.fields((*sources, *conditions)), ", ".join(texts))
 
     def fields(self, found: Iterable[tuple[tuple[Ref, Path], str, bool]]) -> tuple[Field, ...]:
-        """Input fields, each once per dataset, name and way (in documented events: once per dataset and name)."""
+        """Input fields, each once per dataset, name and way (in documented events: once per dataset and
+        name)."""
         fields: dict[object, Field] = {}
         for (ref, path), subtype, direct in found:
             name, column = self.name(ref), self.column(path)
@@ -263,7 +268,8 @@ def _run_and_job(run_id: str, name: str) -> dict[str, Any]:
 
 
 def _ancestor(ruuid: str, path: str, labels: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-    """Run and job of a parent or root: its UUID, and its name from the exported pipelines or the end of its path."""
+    """Run and job of a parent or root: its UUID, and its name from the exported pipelines or the end of its
+    path."""
     try:
         run_id = str(uuid.UUID(ruuid.rpartition("_")[2]))
     except ValueError:
@@ -288,7 +294,8 @@ def _count(dataset: Event, side: str, documents: int | None, facets: Facets) -> 
 
 
 def _documents_in(vertex: Vertex, port: Port, graph: Graph) -> int | None:
-    """Documents that came from `port`: those of the input views that nothing else feeds. Binary streams are no rows."""
+    """Documents that came from `port`: those of the input views that nothing else feeds. Binary streams are
+    no rows."""
     edges = graph.into.get(vertex.key, ())
     views = {edge.dst_view for edge in edges if edge.port == port and not edge.from_child}
     shared = {edge.dst_view for edge in edges if edge.port != port}
@@ -301,7 +308,8 @@ def _documents_in(vertex: Vertex, port: Port, graph: Graph) -> int | None:
 
 
 def _documents_out(vertex: Vertex) -> int | None:
-    """Documents put out over all output views; a Copy puts each document into every view, so the fullest view counts."""
+    """Documents put out over all output views; a Copy puts each document into every view, so the fullest view
+    counts."""
     views = vertex.snap.outputs
     if not views or any(view.binary for view in views):
         return None
@@ -312,7 +320,8 @@ def _documents_out(vertex: Vertex) -> int | None:
 
 
 def _documents_written(vertex: Vertex) -> int | None:
-    """Rows written: documents that came in and did not go to the error view. What a delete removes is not told."""
+    """Rows written: documents that came in and did not go to the error view. What a delete removes is not
+    told."""
     if any(view.binary for view in vertex.snap.inputs) or vertex.snap.kind.endswith("-delete"):
         return None
     came = _sum(vertex.ran.inputs.values())

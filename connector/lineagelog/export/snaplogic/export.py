@@ -44,7 +44,8 @@ class Export:
 def export_snaplogic(
     pipelines: Sequence[Source], runs: Sequence[Source], options: ExportOptions | None = None
 ) -> Export:
-    """Events for the Snaps of all `runs`; InputError (file, place, what to do) when an input cannot be used."""
+    """Events for the Snaps of all `runs`; InputError (file, place, what to do) when an input cannot be
+    used."""
     options = options or ExportOptions()
     findings: list[Finding] = []
     read: list[Pipeline] = []
@@ -76,7 +77,8 @@ def export_snaplogic(
 def _rules(
     jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOptions, findings: list[Finding]
 ) -> dict[Key, Rule]:
-    """The rule of every Snap; parents are read before their children, for the parameters that they hand down."""
+    """The rule of every Snap; parents are read before their children, for the parameters that they hand
+    down."""
     rules: dict[Key, Rule] = {}
     handed: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for job in _parents_first(jobs):
@@ -118,7 +120,8 @@ def _context(
     options: ExportOptions,
     findings: list[Finding],
 ) -> Context:
-    """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later wins)."""
+    """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later
+    wins)."""
     parameters = dict(job.pipeline.parameters)
     for name, given in handed.get(job.run.parent_ruuid.rpartition("_")[2].lower(), ()):
         if name in (job.name, job.run.label, job.pipeline.file_name):
@@ -129,12 +132,14 @@ def _context(
 
 def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] = "warning") -> Finding:
     return Finding(
-        vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", kind
+        vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", severity
     )
 
 
 def _unknown(vertex: Vertex) -> Finding:
-    message = f"class {vertex.snap.class_id!r} is not known, so its columns and datasets are not; teach it with --classes"
+    message = (
+        f"class {vertex.snap.class_id!r} is unknown, so are its columns and datasets; teach it with --classes"
+    )
     return _finding(vertex, message)
 
 

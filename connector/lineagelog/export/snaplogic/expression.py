@@ -1,4 +1,5 @@
-"""What an expression reads and does: the fields it refers to, the functions and operators it uses, its value if it is constant."""
+"""What an expression reads and does: the fields it refers to, the functions and operators it uses, its value
+if it is constant."""
 
 from __future__ import annotations
 
@@ -26,9 +27,10 @@ _MAX_CHAIN = 50
 class Expression:
     """The facts of one expression text.
 
-    `reads`: fields, each once, in source order (`()` = the whole document). `functions`: called names, dotted for library and
-    static ones (`Date.parse`, `lib.x.f`). `operators`: as written, `?:` for the conditional. `direct`: nothing but a path.
-    `problem`: why the text could not be parsed; reads and functions are then found word by word.
+    `reads`: fields, each once, in source order (`()` = the whole document). `functions`: called names, dotted
+    for library and static ones (`Date.parse`, `lib.x.f`). `operators`: as written, `?:` for the conditional.
+    `direct`: nothing but a path. `problem`: why the text could not be parsed; reads and functions are then
+    found word by word.
     """
 
     reads: tuple[Path, ...] = ()
@@ -95,7 +97,8 @@ class _Collector:
             todo.extend(reversed([*base.children, *following]))
 
     def _steps(self, base: Tree, steps: list[Tree]) -> list[Tree]:
-        """Note the path or the function that a chain is; give back the trees in it that are still to be walked."""
+        """Note the path or the function that a chain is; give back the trees in it that are still to be
+        walked."""
         names: list[str] = []
         open_path = True
         rest: list[Tree] = []
@@ -133,7 +136,8 @@ class _Collector:
     def _call(
         self, base: Tree, names: list[str], first: bool, method: str | None, arguments: tuple[Tree, ...]
     ) -> list[Tree]:
-        """One call in a chain; `first` = nothing was called before, so `names` is still a path from the base."""
+        """One call in a chain; `first` = nothing was called before, so `names` is still a path from the
+        base."""
         if base.kind == "root":
             return self._method(names, first, method, arguments)
         if base.kind != "name" or not first:
@@ -200,8 +204,9 @@ UNKNOWN = "\ufffc"
 
 
 def evaluate(text: str, parameters: Mapping[str, str]) -> str | None:
-    """The text that an expression gives when pipeline parameters (`_name`) are its only inputs; parts that cannot be known
-    without data become `UNKNOWN`. None when nothing of it is known or the text is no expression."""
+    """The text that an expression gives when pipeline parameters (`_name`) are its only inputs; parts that
+    cannot be known without data become `UNKNOWN`. None when nothing of it is known or the text is no
+    expression."""
     try:
         value = _value(parse(text), parameters)
     except ExpressionError:

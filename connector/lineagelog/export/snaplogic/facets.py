@@ -1,4 +1,5 @@
-"""The two ways the same content is written: SnapLogic's documented events (1-0-0 era), and today's OpenLineage (`--modern`)."""
+"""The two ways the same content is written: SnapLogic's documented events (1-0-0 era), and today's
+OpenLineage (`--modern`)."""
 
 from __future__ import annotations
 
@@ -24,13 +25,16 @@ _MODERN = {
     "schema": "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet",
     "inputStatistics": "1-0-0/InputStatisticsInputDatasetFacet.json#/$defs/InputStatisticsInputDatasetFacet",
-    "outputStatistics": "1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet",
+    "outputStatistics": (
+        "1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet"
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An input field of a column: dataset, field, and how it gets in (`subtype` is OpenLineage's; `direct`: it is in the value)."""
+    """An input field of a column: dataset, field, and how it gets in (`subtype` is OpenLineage's; `direct`:
+    it is in the value)."""
 
     namespace: str
     name: str
@@ -41,7 +45,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where one output column comes from, and SnapLogic's description of the way ("" when it comes from nowhere)."""
+    """Where one output column comes from, and SnapLogic's description of the way ("" when it comes from
+    nowhere)."""
 
     fields: tuple[Field, ...]
     description: str
@@ -69,7 +74,8 @@ class Facets:
         return {"_producer": self.producer, "_schemaURL": f"{_SPEC}/facets/{url}", **content}
 
     def schema(self, columns: Mapping[str, str]) -> dict[str, Any]:
-        """The schema facet: column name to type. Documented events say VARCHAR for all; today's leave out what is unknown."""
+        """The schema facet: column name to type. Documented events say VARCHAR for all; today's leave out
+        what is unknown."""
         if self.modern:
             fields = [
                 {"name": name, "type": kind} if kind else {"name": name} for name, kind in columns.items()
@@ -79,7 +85,8 @@ class Facets:
         return self.facet("schema", {"fields": fields})
 
     def lineage(self, columns: Mapping[str, Origin], uses: Sequence[Field]) -> dict[str, Any]:
-        """The columnLineage facet; `uses` (fields that filter, sort, join or group) exist in today's facet only."""
+        """The columnLineage facet; `uses` (fields that filter, sort, join or group) exist in today's facet
+        only."""
         if not self.modern:
             return self.facet(
                 "columnLineage", {"fields": {name: _documented(origin) for name, origin in columns.items()}}

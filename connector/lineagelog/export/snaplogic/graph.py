@@ -1,4 +1,5 @@
-"""The Snaps of all runs as one graph: links, and the ways from a Pipeline Execute into its child pipeline and back."""
+"""The Snaps of all runs as one graph: links, and the ways from a Pipeline Execute into its child pipeline and
+back."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Documents flow from `port` (leaving by `src_view`) into input view `dst_view` of `dst`; `from_child`: handed back."""
+    """Documents flow from `port` (leaving by `src_view`) into input view `dst_view` of `dst`; `from_child`:
+    handed back."""
 
     port: Port
     src_view: str
@@ -69,7 +71,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All Snaps, the edges into each, sources first in `order`; `exits`: Snaps whose documents a parent takes."""
+    """All Snaps, the edges into each, sources first in `order`; `exits`: Snaps whose documents a parent
+    takes."""
 
     vertices: Mapping[Key, Vertex]
     into: Mapping[Key, tuple[Edge, ...]]
@@ -78,7 +81,8 @@ class Graph:
 
 
 def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Finding]) -> list[Job]:
-    """Each run with its pipeline; InputError for a run without a pipeline, or a lone pipeline without a run."""
+    """Each run with its pipeline; InputError for a run without a pipeline, or a lone pipeline without a
+    run."""
     seen: set[str] = set()
     jobs: list[Job] = []
     for run in runs:
@@ -113,7 +117,7 @@ def _pipeline_of(run: Run, pipelines: Sequence[Pipeline]) -> Pipeline:
     if best == 0:
         hint = "give the .slp file of this pipeline"
         raise InputError(
-            f"{run.file}: {run.place}: run {run.ruuid} of {run.label!r} belongs to none of the pipelines; {hint}"
+            f"{run.file}: {run.place}: run {run.ruuid} of {run.label!r} fits none of the pipelines; {hint}"
         )
     if len(found) > 1:
         files = ", ".join(pipeline.file for pipeline in found)
@@ -147,7 +151,7 @@ def _job(pipeline: Pipeline, run: Run, findings: list[Finding]) -> Job:
     snode = pipeline.snode_id or run.snode_id
     if not snode:
         raise InputError(
-            f"{run.file}: {run.place}: no snode_id, so there is no id of the pipeline; ask the API for level=detail"
+            f"{run.file}: {run.place}: no snode_id, so the pipeline has no id; ask the API for level=detail"
         )
     if run.snode_id and run.snode_id != snode:
         message = f"snode_id {run.snode_id} is not the pipeline's ({snode}); the pipeline's is taken"
@@ -171,7 +175,7 @@ def _ids(pipeline: Pipeline, run: Run, findings: list[Finding]) -> dict[str, str
         else:
             _missing(pipeline, snap, run, findings)
     for key in run.snaps.keys() - set(ids.values()):
-        message = f"Snap {run.snaps[key].label!r} ({key}) ran but is not in {pipeline.file}: another version of the pipeline?"
+        message = f"Snap {run.snaps[key].label!r} ({key}) ran but is not in {pipeline.file}: another version?"
         findings.append(Finding(run.file, f"{run.place}.snap_map.{key}".removeprefix("$."), message))
     return ids
 
@@ -256,7 +260,8 @@ def _through_child(
     rules: Mapping[Key, Rule],
     edges: Sequence[Edge],
 ) -> list[Edge]:
-    """What is fed to a Pipeline Execute goes to the child's open inputs; what leaves the child's open outputs comes back."""
+    """What is fed to a Pipeline Execute goes to the child's open inputs; what leaves the child's open outputs
+    comes back."""
     ways: list[Edge] = []
     own = child.run.run_id
     for caller in callers(child, found, rules):

@@ -1,4 +1,5 @@
-"""Dataset names of endpoints: `<system>` + `database.schema.table` as SnapLogic documents it, or OpenLineage's naming."""
+"""Dataset names of endpoints: `<system>` + `database.schema.table` as SnapLogic documents it, or
+OpenLineage's naming."""
 
 from __future__ import annotations
 
@@ -30,14 +31,30 @@ class DatasetName:
 
 _QUOTES = {'"': '"', "`": "`", "[": "]"}
 _FILE_SYSTEMS = {
-    "file": "file", "s3": "S3", "s3a": "S3", "s3n": "S3", "sftp": "SFTP", "ftp": "FTP", "ftps": "FTP", "smb": "SMB", "http": "HTTP",
-    "https": "HTTP", "hdfs": "HDFS", "gs": "GCS", "wasb": "Azure", "wasbs": "Azure", "abfs": "Azure", "abfss": "Azure",
-    "adl": "Azure", "sldb": "SLDB",
-}  # fmt: skip
+    "file": "file",
+    "s3": "S3",
+    "s3a": "S3",
+    "s3n": "S3",
+    "sftp": "SFTP",
+    "ftp": "FTP",
+    "ftps": "FTP",
+    "smb": "SMB",
+    "http": "HTTP",
+    "https": "HTTP",
+    "hdfs": "HDFS",
+    "gs": "GCS",
+    "wasb": "Azure",
+    "wasbs": "Azure",
+    "abfs": "Azure",
+    "abfss": "Azure",
+    "adl": "Azure",
+    "sldb": "SLDB",
+}
 
 
 def table_parts(text: str) -> list[str]:
-    """The parts of a table name without quotes (`"s"."t"`, backticks, `[s].[t]`); dots in quotes do not split."""
+    """The parts of a table name without quotes (`"s"."t"`, backticks, `[s].[t]`); dots in quotes do not
+    split."""
     parts, part, closing, at = [], "", "", 0
     while at < len(text):
         char = text[at]
@@ -61,7 +78,8 @@ def table_parts(text: str) -> list[str]:
 
 
 def table_name(schema: str, table: str, system: str, target: Target) -> str:
-    """`database.schema.table`: a qualified `table` wins over `schema`, no part twice; without a database `schema.table`."""
+    """`database.schema.table`: a qualified `table` wins over `schema`, no part twice; without a database
+    `schema.table`."""
     parts = table_parts(table)
     if len(parts) == 1:
         parts = [*table_parts(schema), *parts]
@@ -72,7 +90,8 @@ def table_name(schema: str, table: str, system: str, target: Target) -> str:
 
 
 def endpoint(system: str, name: str, target: Target, naming: Naming) -> DatasetName:
-    """The dataset `name` of a system; in OpenLineage's naming when that was asked for and the account tells the host."""
+    """The dataset `name` of a system; in OpenLineage's naming when that was asked for and the account tells
+    the host."""
     if naming is Naming.OPENLINEAGE and target.namespace:
         return DatasetName(target.namespace, name)
     return DatasetName(target.system or system, name)
@@ -109,5 +128,6 @@ def file_name(url: str, naming: Naming) -> DatasetName:
 
 
 def read_columns(data: bytes, file: str) -> dict[str, tuple[str, ...]]:
-    """What a team tells about columns: dataset name (with or without its database) to a list of column names."""
+    """What a team tells about columns: dataset name (with or without its database) to a list of column
+    names."""
     return {name: tuple(row.text() for row in node.rows()) for name, node in read_json(data, file).items()}

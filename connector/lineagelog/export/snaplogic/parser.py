@@ -1,4 +1,5 @@
-"""SnapLogic expressions as trees: an operator-precedence parser that stops at a bounded depth instead of overflowing."""
+"""SnapLogic expressions as trees: an operator-precedence parser that stops at a bounded depth instead of
+overflowing."""
 
 from __future__ import annotations
 
@@ -7,21 +8,47 @@ from dataclasses import dataclass
 from .tokens import ExpressionError, Kind, Token, tokenize
 
 MAX_DEPTH = 100
-"""How deep brackets, operators of rising precedence and templates may nest; deeper text is refused, not followed."""
+"""How deep brackets, operators of rising precedence and templates may nest; deeper text is refused, not
+followed."""
 
 _BINARY = {
-    "??": 1, "||": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "===": 7, "!==": 7, "<": 8, ">": 8, "<=": 8, ">=": 8,
-    "instanceof": 8, "in": 8, "<<": 9, ">>": 9, ">>>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, "**": 12,
-}  # fmt: skip
+    "??": 1,
+    "||": 2,
+    "&&": 3,
+    "|": 4,
+    "^": 5,
+    "&": 6,
+    "==": 7,
+    "!=": 7,
+    "===": 7,
+    "!==": 7,
+    "<": 8,
+    ">": 8,
+    "<=": 8,
+    ">=": 8,
+    "instanceof": 8,
+    "in": 8,
+    "<<": 9,
+    ">>": 9,
+    ">>>": 9,
+    "+": 10,
+    "-": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+    "**": 12,
+}
 _UNARY = frozenset({"!", "-", "+", "~", "typeof", "...", "void", "new"})
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "undefined": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A node: `kind` is literal, root, name, member, index, call, unary, binary, ternary, array, object, template, lambda, match.
+    """A node: `kind` is literal, root, name, member, index, call, unary, binary, ternary, array, object,
+    template, lambda, match.
 
-    `value` is the literal's value, the name, the member's name or the operator; `children` are in source order.
+    `value` is the literal's value, the name, the member's name or the operator; `children` are in source
+    order.
     """
 
     kind: str

@@ -46,7 +46,8 @@ def _name_end(text: str, at: int) -> int:
 
 
 def _bracket(text: str, at: int) -> tuple[int, str]:
-    """The end of `[...]` and the name in it: a quoted name, or "" for an index, `*`, a filter or `(value.length)`."""
+    """The end of `[...]` and the name in it: a quoted name, or "" for an index, `*`, a filter or
+    `(value.length)`."""
     inner = at + 1
     while inner < len(text) and text[inner] == " ":
         inner += 1

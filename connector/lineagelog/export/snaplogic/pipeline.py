@@ -1,7 +1,8 @@
 """Pipeline files (`.slp`, API answers, project `export.json`): Snaps, links, parameters, open views.
 
-Dialects of the same JSON: the Designer export (`class_fqid`, `snode_id`), the Git artifact (`class_id`, placeholder Snap ids, no
-`snode_id`), the API's asset answer (more keys), and a project export (`{"entries": [...]}`, pipelines among other assets).
+Dialects of the same JSON: the Designer export (`class_fqid`, `snode_id`), the Git artifact (`class_id`,
+placeholder Snap ids, no `snode_id`), the API's asset answer (more keys), and a project export (`{"entries":
+[...]}`, pipelines among other assets).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a Snap: its id, its label (what Router and Join rows name) and whether it carries binary data."""
+    """A view of a Snap: its id, its label (what Router and Join rows name) and whether it carries binary
+    data."""
 
     id: str
     label: str
@@ -99,7 +101,8 @@ class Pipeline:
 
 
 def read_pipelines(data: bytes, file: str) -> tuple[list[Pipeline], list[Finding]]:
-    """The pipelines of one file and what is odd about them; InputError when the file holds none or is damaged."""
+    """The pipelines of one file and what is odd about them; InputError when the file holds none or is
+    damaged."""
     document = read_json(data, file)
     found = _pipeline_nodes(document)
     if not found:
@@ -191,7 +194,8 @@ def _links(node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> tu
         )
     links = node.get("link_map")
     if links.empty and len(snaps) > 1:
-        message = f"no links between {len(snaps)} Snaps: each is exported alone; export the pipeline again if it has links"
+        hint = "export the pipeline again if it has links"
+        message = f"no links between {len(snaps)} Snaps, so each is exported alone; {hint}"
         findings.append(Finding(node.file, links.place, message))
     return tuple(link for name, entry in links.items() if (link := _link(name, entry, snaps, findings)))
 
@@ -209,7 +213,8 @@ def _link(name: str, node: Node, snaps: Mapping[str, Snap], findings: list[Findi
     source, target = snaps[link.src], snaps[link.dst]
     known = {view.id for view in (*source.outputs, *source.errors)}, {view.id for view in target.inputs}
     if link.src_view not in known[0] or link.dst_view not in known[1]:
-        message = f"link {name} names a view that its Snap does not have ({link.src_view} to {link.dst_view}); followed anyway"
+        views = f"{link.src_view} to {link.dst_view}"
+        message = f"link {name} names a view that its Snap does not have ({views}); followed anyway"
         findings.append(Finding(node.file, node.place, message))
     return link
 

@@ -1,4 +1,5 @@
-"""What one configured Snap does, read from its settings: columns it maps, fields it uses, datasets it reads and writes."""
+"""What one configured Snap does, read from its settings: columns it maps, fields it uses, datasets it reads
+and writes."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class Assignment:
     """One output column: where it goes, which input fields make it, and how.
 
-    `subtype` is OpenLineage's (IDENTITY, TRANSFORMATION, AGGREGATION); `type` is a type name where the settings tell it;
-    `conditions` are fields that decide about the value without being in it.
+    `subtype` is OpenLineage's (IDENTITY, TRANSFORMATION, AGGREGATION); `type` is a type name where the
+    settings tell it; `conditions` are fields that decide about the value without being in it.
     """
 
     target: Path
@@ -58,8 +59,9 @@ class JoinOn:
 class Rule:
     """What a Snap does. `columns`: what its source or target is known to have; `closed`: and nothing else.
 
-    `passes`: input fields go on beside the mapped ones. `root`: the mapping root. `payload`: what a producer sends (None = all).
-    `split` and `includes`: the paths of a JSON Splitter. `child`: the name of the pipeline that a Pipeline Execute runs.
+    `passes`: input fields go on beside the mapped ones. `root`: the mapping root. `payload`: what a producer
+    sends (None = all). `split` and `includes`: the paths of a JSON Splitter. `child`: the name of the
+    pipeline that a Pipeline Execute runs.
     """
 
     role: Role
@@ -81,7 +83,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a Snap's settings are read with: parameters of the run, accounts, naming, columns that a person told."""
+    """What a Snap's settings are read with: parameters of the run, accounts, naming, columns that a person
+    told."""
 
     parameters: Mapping[str, str]
     accounts: AccountBook
@@ -94,7 +97,8 @@ class Context:
         self.findings.append(Finding(node.file, node.place, message))
 
     def resolve(self, node: Node) -> str:
-        """A setting's text, parameters filled in; "" (and a finding) when only the run's documents could tell."""
+        """A setting's text, parameters filled in; "" (and a finding) when only the run's documents could
+        tell."""
         setting = node.setting()
         text = setting.text if not setting.expression else self._resolved(setting.text)
         if text is None or UNKNOWN in text:
@@ -123,7 +127,8 @@ class Context:
 
 
 def read_rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
-    """What `snap` does; settings that cannot be resolved are findings in `context`, wrong types are InputErrors."""
+    """What `snap` does; settings that cannot be resolved are findings in `context`, wrong types are
+    InputErrors."""
     reader = {
         Role.PASS: _pass,
         Role.MAP: _mapper,
@@ -193,11 +198,26 @@ def _assigned(node: Node, target: Path, context: Context) -> Assignment:
 
 
 _RESULT_TYPES = {
-    "toUpperCase": "string", "toLowerCase": "string", "trim": "string", "substr": "string", "substring": "string", "concat": "string",
-    "toString": "string", "toFixed": "string", "JSON.stringify": "string", "parseInt": "integer", "parseFloat": "number",
-    "length": "integer", "indexOf": "integer", "Date.parse": "timestamp", "Date.now": "timestamp", "LocalDate.parse": "date",
-    "Math.round": "integer", "Math.floor": "integer", "Math.ceil": "integer",
-}  # fmt: skip
+    "toUpperCase": "string",
+    "toLowerCase": "string",
+    "trim": "string",
+    "substr": "string",
+    "substring": "string",
+    "concat": "string",
+    "toString": "string",
+    "toFixed": "string",
+    "JSON.stringify": "string",
+    "parseInt": "integer",
+    "parseFloat": "number",
+    "length": "integer",
+    "indexOf": "integer",
+    "Date.parse": "timestamp",
+    "Date.now": "timestamp",
+    "LocalDate.parse": "date",
+    "Math.round": "integer",
+    "Math.floor": "integer",
+    "Math.ceil": "integer",
+}
 
 
 def _result_type(facts: Expression) -> str:
@@ -228,7 +248,8 @@ def _text(row: Node, key: str) -> str:
 
 
 def _conditional(snap: Snap, context: Context) -> Rule:
-    """Rows `condition, value, target`: a nested conditional expression in table form, so the condition's fields count too."""
+    """Rows `condition, value, target`: a nested conditional expression in table form, so the condition's
+    fields count too."""
     found: dict[Path, Assignment] = {}
     for row in snap.settings.get("conditionalTable").table():
         target = parse_path(_text(row, "targetPath"))
@@ -261,7 +282,7 @@ def _path(row: Node, key: str, context: Context) -> Path:
     return parse_path(context.resolve(row.get(key)) if is_parameter else setting.text)
 
 
-def _aggregate(snap: Snap, context: Context) -> Rule:
+def _aggregate(snap: Snap, _context: Context) -> Rule:
     groups = [parse_path(_only_text(row)) for row in snap.settings.get("groupByFields").table()]
     found = [_identity(path) for path in groups if path]
     for row in snap.settings.get("aggregateFields").table():
@@ -291,7 +312,8 @@ def _split(snap: Snap, _context: Context) -> Rule:
 
 
 def _generate(snap: Snap, _context: Context) -> Rule:
-    """A JSON Generator's content is literal JSON; where it is not (an expression, a template), the columns are unknown."""
+    """A JSON Generator's content is literal JSON; where it is not (an expression, a template), the columns
+    are unknown."""
     content = snap.settings.get("editable_content")
     try:
         value = orjson.loads(content.setting().text)
@@ -326,7 +348,8 @@ def _child(snap: Snap, context: Context) -> Rule:
 
 
 def child_parameters(snap: Snap, parameters: Mapping[str, str]) -> dict[str, str]:
-    """The parameters that a Pipeline Execute hands to its child, as far as they do not depend on documents."""
+    """The parameters that a Pipeline Execute hands to its child, as far as they do not depend on
+    documents."""
     found: dict[str, str] = {}
     for row in snap.settings.get("params").table():
         name, setting = _text(row, "paramName"), row.get("paramValue").setting()
@@ -457,7 +480,7 @@ def _table(snap: Snap, known: SnapClass, context: Context, schema: str, table: s
     if not target.known:
         context.warn(
             snap.account,
-            f"Snap {snap.label!r}: nothing is known of its account, so the database is missing in the table's name;"
+            f"Snap {snap.label!r}: its account is unknown, so the table's name has no database;"
             " give the account in --accounts or --namespaces",
         )
     name = table_name(schema, table, target.system or known.system, target)

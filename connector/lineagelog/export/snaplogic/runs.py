@@ -1,4 +1,5 @@
-"""Run information of SnapLogic's public API (`GET /api/1/rest/public/runtime/ORG/RUUID?level=detail`): times, states, counts."""
+"""Run information of SnapLogic's public API (`GET /api/1/rest/public/runtime/ORG/RUUID?level=detail`): times,
+states, counts."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class SnapRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a pipeline. `run_id`: the UUID part of the ruuid; `time`: UTC; `artifact_ids`: real Snap id to placeholder id."""
+    """One run of a pipeline. `run_id`: the UUID part of the ruuid; `time`: UTC; `artifact_ids`: real Snap id
+    to placeholder id."""
 
     file: str
     place: str
@@ -76,7 +78,8 @@ def run_part(ruuid: str) -> str:
 
 
 def read_runs(data: bytes, file: str) -> list[Run]:
-    """The runs of one file (one API answer, a bare `response_map`, or a list of these); InputError names what is missing."""
+    """The runs of one file (one API answer, a bare `response_map`, or a list of these); InputError names what
+    is missing."""
     document = read_json(data, file)
     nodes = document.rows() if isinstance(document.value, list) else [document]
     if not nodes:

@@ -1,7 +1,8 @@
-"""The tables that a SQL statement reads and writes, for Execute Snaps: the words are read, the grammar is not.
+"""The tables that a SQL statement reads and writes, for Execute Snaps: the words are read, the grammar is
+not.
 
-Enough for SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, COPY and CREATE TABLE AS, with joins, subqueries and WITH names.
-Names stay as written (quotes included) for `names.table_parts`.
+Enough for SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, COPY and CREATE TABLE AS, with joins, subqueries
+and WITH names. Names stay as written (quotes included) for `names.table_parts`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def tables(statement: str) -> Tables:
 
 
 def soql(statement: str) -> tuple[str, tuple[str, ...]]:
-    """The object and the fields of a SOQL query; ("", ()) when it is none, no fields when one is more than a name."""
+    """The object and the fields of a SOQL query; ("", ()) when it is none, no fields when one is more than a
+    name."""
     match = _SOQL.match(statement)
     if match is None:
         return "", ()
@@ -57,7 +59,8 @@ def soql(statement: str) -> tuple[str, tuple[str, ...]]:
 
 
 def select_list(statement: str) -> tuple[tuple[str, str], ...] | None:
-    """(output column, table column) of a plain SELECT list, `()` for `*`; None when an item is more than a column."""
+    """(output column, table column) of a plain SELECT list, `()` for `*`; None when an item is more than a
+    column."""
     match = _SELECT.match(statement)
     if match is None:
         return None

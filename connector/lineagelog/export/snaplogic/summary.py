@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Counts. `columns`: columns of all outputs; `traced_columns`: those with at least one input field; `tables`: endpoint datasets."""
+    """Counts. `columns`: columns of all outputs; `traced_columns`: those with at least one input field;
+    `tables`: endpoint datasets."""
 
     runs: int
     events: int

@@ -1,15 +1,15 @@
-"""The words of SnapLogic's expression language (JavaScript's, with `$` paths): text in, tokens out, in one pass."""
+"""The words of SnapLogic's expression language (JavaScript's, with `$` paths): text in, tokens out, in one
+pass."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-_PUNCTUATION = (
-    ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "**", "++", "--",
-    "+=", "-=", "*=", "/=", "%=", "<<", ">>", "{", "}", "(", ")", "[", "]", ";", ",", "<", ">", "+", "-", "*", "/", "%", "&", "|",
-    "^", "!", "~", "?", ":", "=", ".", "@",
-)  # fmt: skip
+_PUNCTUATION = (  # longest first
+    *">>>= ... === !== **= <<= >>= >>> => == != <= >= && || ?? ?. ** ++ -- += -= *= /= %= << >>".split(),  # noqa: SIM905
+    *"{}()[];,<>+-*/%&|^!~?:=.@",
+)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
 
@@ -28,7 +28,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: `text` is the value (of a string without quotes), `at` the offset; `parts` are a template's expressions."""
+    """One token: `text` is the value (of a string without quotes), `at` the offset; `parts` are a template's
+    expressions."""
 
     kind: Kind
     text: str

@@ -1,4 +1,5 @@
-"""Validation of exported events: against today's schemas (`--modern`) or SnapLogic's documented structure, and as a set."""
+"""Validation of exported events: against today's schemas (`--modern`) or SnapLogic's documented structure,
+and as a set."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def _own_problems(event: dict[str, Any]) -> Iterator[str]:
         for name, column in dataset["facets"].get("columnLineage", {}).get("fields", {}).items():
             for field in column["inputFields"]:
                 if (field["namespace"], field["name"]) not in inputs:
-                    yield f"column {name} of {dataset['name']} comes from {field['name']}, which is not an input"
+                    yield f"column {name} of {dataset['name']} comes from {field['name']}: no input"
 
 
 def _facets(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,8 +1,10 @@
-"""Names of SnapLogic's virtual datasets (what flows between two Snaps): writing them, and telling them from tables.
+"""Names of SnapLogic's virtual datasets (what flows between two Snaps): writing them, and telling them from
+tables.
 
 SnapLogic's mapping page documents `<label>: <snap id>`; the events it really sends say
-`VIRTUAL_DB.VIRTUAL_SCHEMA.<label>:<first five characters of the snap id>` (case varies). Labels may contain colons, so the id is
-what stands after the last one. Documents of an error view get ` (<view>)` after the name (ours).
+`VIRTUAL_DB.VIRTUAL_SCHEMA.<label>:<first five characters of the snap id>` (case varies). Labels may contain
+colons, so the id is what stands after the last one. Documents of an error view get ` (<view>)` after the name
+(ours).
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class VirtualNames(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VirtualDataset:
-    """A recognised virtual dataset: the Snap's label, its id (or the first five characters of it), the error view if it is one."""
+    """A recognised virtual dataset: the Snap's label, its id (or the first five characters of it), the error
+    view if it is one."""
 
     label: str
     snap_id: str
@@ -50,7 +53,8 @@ def virtual_name(
 
 
 def virtual_dataset(namespace: str, name: str) -> VirtualDataset | None:
-    """The virtual dataset that (`namespace`, `name`) stands for, in either form; None for every other dataset."""
+    """The virtual dataset that (`namespace`, `name`) stands for, in either form; None for every other
+    dataset."""
     if namespace.lower() != NAMESPACE.lower():
         return None
     match = _SHORT.fullmatch(name) or _LONG.fullmatch(name)
