@@ -105,7 +105,7 @@ _Format = Annotated[
     Format | None,
     typer.Option(
         "--format",
-        help="One JSON file per event, one array, or one event a line. Default: by the ending of --out, else files.",
+        help="One JSON file per event, one array, one event a line. Default: by the ending of --out.",
     ),
 ]
 _ControlPlane = Annotated[str, typer.Option(help="Host of the Designer in the producer links.")]
@@ -307,9 +307,10 @@ def _report(exported: Export, request: Request, wrote: str | None, validated: bo
     summary = exported.summary
     coverage = "" if summary.coverage is None else f" ({summary.coverage:.0%})"
     where = f", in {wrote}" if wrote else ""
+    tables = f"{summary.tables_read} read, {summary.tables_written} written"
     lines = [
         f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{where}",
-        f"datasets  {summary.tables_read} read, {summary.tables_written} written, {summary.virtual_datasets} virtual",
+        f"datasets  {tables}, {summary.virtual_datasets} virtual",
         f"columns   {summary.traced_columns} of {summary.columns} with origin{coverage}",
         f"findings  {summary.warnings} warnings, {summary.notes} notes",
         f"valid     {'yes' if validated else 'not checked'}",

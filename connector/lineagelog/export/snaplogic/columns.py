@@ -274,7 +274,7 @@ def _joined(step: Step) -> Shape:
             elif own.maybe and before.maybe:
                 columns[path] = Column((*before.sources, *own.sources), MAPPING, maybe=True)
             elif not own.maybe:
-                columns[_prefixed(item.label, path)] = own
+                columns.setdefault(_prefixed(item.label, path), own)
     return Shape(columns, any(item.shape.open for item in step.inputs))
 
 

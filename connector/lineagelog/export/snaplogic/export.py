@@ -14,7 +14,7 @@ from .document import Finding
 from .events import Event, ExportOptions, build_events
 from .graph import Job, Key, Vertex, connect, match, vertices
 from .paths import format_path
-from .pipeline import Pipeline, read_pipelines
+from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
 from .rules import Context, Rule, child_parameters, read_rule
 from .runs import read_runs
 from .summary import Summary, summarise
@@ -86,7 +86,8 @@ def _rules(
         for vertex in found.values():
             if vertex.job is not job:
                 continue
-            known = snap_class(vertex.snap.kind or vertex.ran.class_id, options.classes)
+            class_id = vertex.snap.class_id or vertex.ran.class_id
+            known = snap_class(class_id.removeprefix(CLASS_PREFIX), options.classes)
             if not known.known:
                 findings.append(_unknown(vertex))
             rule = read_rule(vertex.snap, known, context)

@@ -116,8 +116,14 @@ class Context:
         setting = node.setting()
         return self.facts(node, setting) if setting.expression else Expression()
 
+    def condition(self, node: Node) -> Expression:
+        """The facts of a setting that can only be an expression, marked as one or not."""
+        return self.facts(node, node.setting())
+
     def facts(self, node: Node, setting: Setting) -> Expression:
         """The facts of an expression; a finding when it could not be parsed."""
+        if not setting.text.strip():
+            return Expression()
         found = read_expression(setting.text)
         if found.problem:
             self.warn(
@@ -152,9 +158,9 @@ def read_rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
 
 def _pass(snap: Snap, context: Context) -> Rule:
     settings, uses = snap.settings, []
-    uses += _uses(context.expression(settings.get("filterExpression")), "FILTER")
+    uses += _uses(context.condition(settings.get("filterExpression")), "FILTER")
     for route in settings.get("routes").table():
-        uses += _uses(context.expression(route.get("expression")), "FILTER")
+        uses += _uses(context.condition(route.get("expression")), "FILTER")
     uses += [Use(parse_path(_only_text(row)), "SORT") for row in settings.get("sortPaths").table()]
     listed = [_only_text(row) for row in settings.get("columnList").table()]
     if listed and not settings.get("containsHeader").unwrap().flag(True):
@@ -253,7 +259,7 @@ def _conditional(snap: Snap, context: Context) -> Rule:
     found: dict[Path, Assignment] = {}
     for row in snap.settings.get("conditionalTable").table():
         target = parse_path(_text(row, "targetPath"))
-        condition = context.expression(row.get("conditionalExpression"))
+        condition = context.condition(row.get("conditionalExpression"))
         value = _assigned(row.get("returnValue"), target, context)
         before = found.get(target, Assignment(target))
         reads = tuple(dict.fromkeys((*before.reads, *value.reads)))
