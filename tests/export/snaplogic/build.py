@@ -394,7 +394,7 @@ def orders_join() -> Sample:
 
 
 def router_errors() -> Sample:
-    """A Router into three branches, united again; the Insert fails, its errors go to a file; one Snap was stopped."""
+    """A Router into three branches, united again; the Insert fails, errors go to a file, one Snap stops."""
     sample = Sample("router", "Route orders", state="Failed")
     select(sample, "read", "Read", "web", "`web`.`orders`", pack="mysql", account=account("web", "mysql"))
     sample.find("read").settings |= {"schemaName": lit("`web`"), "tableName": lit("`web`.`orders`")}
@@ -518,7 +518,7 @@ def nested_paths() -> Sample:
 
 
 def parent_and_child() -> tuple[Sample, Sample]:
-    """A parent that hands documents to a child pipeline and loads what comes back; the child reads a table."""
+    """A parent that hands documents to a child pipeline and loads what comes back."""
     parent = Sample("parent", "Parent")
     select(parent, "read", "Read", "public", "orders")
     parent.snap(

@@ -138,13 +138,14 @@ def _score(run: Run, pipeline: Pipeline) -> int:
         return 3
     if named and (not run.snaps or _same_labels(run, pipeline)):
         return 2
-    return 1 if common or _same_labels(run, pipeline) else 0
+    return 1 if _same_labels(run, pipeline) else 0
 
 
 def _same_labels(run: Run, pipeline: Pipeline) -> bool:
-    return bool(
-        {snap.label for snap in run.snaps.values()} & {snap.label for snap in pipeline.snaps.values()}
-    )
+    """Whether at least half of the Snaps that ran have a namesake in the pipeline."""
+    labels = {snap.label for snap in pipeline.snaps.values()}
+    shared = sum(snap.label in labels for snap in run.snaps.values())
+    return shared > 0 and 2 * shared >= len(run.snaps)
 
 
 def _job(pipeline: Pipeline, run: Run, findings: list[Finding]) -> Job:
