@@ -171,7 +171,9 @@ def test_a_failed_snap_is_fail_with_failure_reason_and_resolution() -> None:
     failed = event(exported, "Load")
     assert failed["eventType"] == "FAIL"
     assert failed["run"]["facets"]["errorMessage"]["message"] == (
-        'SQL operation failed\nReason: ORA-00001: unique constraint "FIN"."PK" violated\nResolution: Check the key'
+        "SQL operation failed\n"
+        'Reason: ORA-00001: unique constraint "FIN"."PK" violated\n'
+        "Resolution: Check the key"
     )
     assert [item["eventType"] for item in exported.events].count("COMPLETE") == 8
     assert event(export("router", stopped_as_abort=True), "After load")["eventType"] == "ABORT"

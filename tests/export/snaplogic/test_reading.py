@@ -201,9 +201,8 @@ def test_a_pipeline_with_an_empty_link_map_is_exported_with_a_warning() -> None:
 def test_links_in_a_circle_end_and_are_told() -> None:
     """No Snap is lost."""
     pipeline = JOIN.pipeline()
-    pipeline["link_map"]["back"] = {
-        "src_id": JOIN.id("copy"), "src_view_id": "output0", "dst_id": JOIN.id("order"), "dst_view_id": "input0",
-    }  # fmt: skip
+    ends = {"src_id": JOIN.id("copy"), "dst_id": JOIN.id("order")}
+    pipeline["link_map"]["back"] = {**ends, "src_view_id": "output0", "dst_view_id": "input0"}
     exported = run(pipeline, JOIN.run())
     assert any("circle" in finding.message for finding in exported.findings)
     assert len(exported.events) == 9
