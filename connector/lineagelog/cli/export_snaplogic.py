@@ -125,6 +125,9 @@ _Modern = Annotated[
 _Abort = Annotated[
     bool, typer.Option("--stopped-as-abort", help="ABORT instead of COMPLETE for stopped Snaps.")
 ]
+_Separate = Annotated[
+    bool, typer.Option("--separate-children", help="Do not follow documents into child pipelines and back.")
+]
 _Check = Annotated[bool, typer.Option("--check", help="Export and validate, write nothing.")]
 _Load = Annotated[bool, typer.Option("--load", help="Store the events in the log store.")]
 _Emit = Annotated[bool, typer.Option("--emit", help="Post the events to the configured backend.")]
@@ -151,6 +154,7 @@ def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
         nested: _Nested = Nested.TOP,
         modern: _Modern = False,
         stopped_as_abort: _Abort = False,
+        separate_children: _Separate = False,
         check: _Check = False,
         load_events: _Load = False,
         emit_events: _Emit = False,
@@ -158,14 +162,14 @@ def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
         as_json: _Json = False,
     ) -> None:
         """Export SnapLogic pipelines and their runs: one OpenLineage event per Snap that ran."""
-        with_errors = _Guard()
-        with with_errors:
+        with _Guard():
             book = _accounts(accounts or [], namespaces)
             own = read_classes(_read(classes), str(classes), CLASS_PREFIX) if classes else {}
             told = read_columns(_read(columns), str(columns)) if columns else {}
             options = ExportOptions(
-                _host(control_plane), virtual_names, naming, nested, modern, stopped_as_abort, book, own, told
-            )
+                _host(control_plane), virtual_names, naming, nested, modern,
+                stopped_as_abort, separate_children, book, own, told,
+            )  # fmt: skip
             request = Request(
                 tuple(pipelines), tuple(run or ()), options, out, output_format or _format_of(out),
                 check, load_events, emit_events, strict, as_json,
@@ -177,8 +181,7 @@ def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
 
 
 class _Guard:
-    """Turns errors that were raised on purpose, and files that cannot be used, into one line and exit code
-    2."""
+    """Turns errors raised on purpose, and files that cannot be used, into one line and exit code 2."""
 
     def __enter__(self) -> None:
         return None

@@ -129,9 +129,18 @@ def test_the_summary_as_json(app: typer.Typer) -> None:
         run(app, *arguments, "--accounts", SAMPLES / "accounts.json", "--check", "--json").stdout
     )
     assert content["summary"] == {
-        **{"runs": 1, "events": 5, "failed": 0, "jobs": 5, "warnings": 1, "notes": 1},
-        **{"virtual_datasets": 4, "tables_read": 1, "tables_written": 1},
-        **{"columns": 4, "traced_columns": 3, "column_coverage": 0.75},
+        "runs": 1,
+        "events": 5,
+        "failed": 0,
+        "jobs": 5,
+        "warnings": 1,
+        "notes": 1,
+        "virtual_datasets": 4,
+        "tables_read": 1,
+        "tables_written": 1,
+        "columns": 4,
+        "traced_columns": 3,
+        "column_coverage": 0.75,
     }
     unknown = next(finding for finding in content["findings"] if finding["severity"] == "warning")
     assert unknown["file"].endswith("Nightly export.slp")
@@ -164,7 +173,7 @@ def test_several_runs_and_all_options_together(app: typer.Typer, tmp_path: Path)
         tmp_path / "k.json",
     ]
     how = ["--modern", "--naming", "openlineage", "--virtual-names", "snaplogic", "--nested", "path"]
-    plane = ["--control-plane", "https://emea.snaplogic.com/", "--stopped-as-abort"]
+    plane = ["--control-plane", "https://emea.snaplogic.com/", "--stopped-as-abort", "--separate-children"]
     run(app, *files, *runs, *told, *how, *plane, "--out", tmp_path / "all.json")
     text = (tmp_path / "all.json").read_text()
     assert len(json.loads(text)) == 9

@@ -161,6 +161,13 @@ def test_a_child_pipeline_is_fed_and_read_through_its_open_views() -> None:
     assert datasets(event(exported, "Tariffs")["inputs"]) == ["Postgres | shopdb.ref.tariffs"]
 
 
+def test_children_can_be_kept_separate() -> None:
+    """Then only the parent facet ties the two; the parent's side is as if it were exported alone."""
+    apart = export("parent", "child", separate_children=True)
+    assert event(apart, "Entry")["inputs"] == []
+    assert event(apart, "Enrich") == event(export("parent"), "Enrich")
+
+
 def test_a_parent_alone_has_a_pipeline_execute_without_traceable_columns() -> None:
     """Without the child's run its columns are those that are used, and come from nowhere."""
     enrich = event(export("parent"), "Enrich")

@@ -78,6 +78,11 @@ class Input:
         """Where the documents come from."""
         return self.edge.port
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What a row of a Join may call this input's view."""
+        return frozenset({self.label, self.edge.dst_view})
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -248,13 +253,13 @@ class Sides:
     right: tuple[Input, ...]
 
     def named(self, view: str) -> tuple[Input, ...]:
-        """The right input with that view label; all right inputs when none has it."""
-        return tuple(item for item in self.right if item.label == view) or self.right
+        """The right input with that view label (or id); all right inputs when none has it."""
+        return tuple(item for item in self.right if view in item.names) or self.right
 
 
 def _sides(step: Step) -> Sides:
     named = {join.view for join in step.rule.joins if join.view}
-    left = tuple(item for item in step.inputs if item.label not in named)
+    left = tuple(item for item in step.inputs if not named & item.names)
     if not named or not left:
         first = step.vertex.snap.inputs[0].label if step.vertex.snap.inputs else ""
         left = tuple(item for item in step.inputs if item.label == first) or step.inputs[:1]

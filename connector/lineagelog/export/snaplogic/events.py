@@ -44,10 +44,11 @@ class Nested(StrEnum):
 class ExportOptions:
     """How pipelines are exported.
 
-    `control_plane`: host of the Designer. `modern`: today's specification instead of the documented 1-0-0
-    structure. `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `accounts`, `classes`: what the team
-    told about its accounts and its own Snap classes (class id without `com-snaplogic-snaps-`). `columns`:
-    dataset name (with or without its database) to the columns that the pipeline leaves open.
+    `control_plane`: host of the Designer. `modern`: today's specification instead of the documented structure.
+    `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `separate_children`: documents are not followed
+    into child pipelines and back. `accounts`, `classes`: what the team told about its accounts and its own Snap
+    classes (class id without `com-snaplogic-snaps-`). `columns`: dataset name (with or without its database) to
+    the columns that the pipeline leaves open.
     """
 
     control_plane: str = DEFAULT_CONTROL_PLANE
@@ -56,6 +57,7 @@ class ExportOptions:
     nested: Nested = Nested.TOP
     modern: bool = False
     stopped_as_abort: bool = False
+    separate_children: bool = False
     accounts: AccountBook | None = None
     classes: Mapping[str, SnapClass] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -61,7 +61,7 @@ def export_snaplogic(
     jobs = match(read, [run for source in runs for run in read_runs(source.data, source.name)], findings)
     all_vertices = vertices(jobs)
     rules = _rules(jobs, all_vertices, options, findings)
-    graph = connect(all_vertices, rules, jobs, findings)
+    graph = connect(all_vertices, rules, _parents_first(jobs), findings, not options.separate_children)
     outcomes = analyse(graph, rules)
     for vertex, paths in undecided_joins(graph, rules, outcomes):
         findings.append(_undecided(vertex, [format_path(path) for path in paths]))

@@ -4,7 +4,7 @@ back."""
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineagelog.errors import InputError
@@ -71,13 +71,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All Snaps, the edges into each, sources first in `order`; `exits`: Snaps whose documents a parent
-    takes."""
+    """All Snaps, the edges into each, sources first in `order`."""
 
     vertices: Mapping[Key, Vertex]
     into: Mapping[Key, tuple[Edge, ...]]
     order: tuple[Key, ...]
-    exits: frozenset[Key] = field(default_factory=frozenset)
 
 
 def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Finding]) -> list[Job]:
@@ -214,18 +212,24 @@ def vertices(jobs: Sequence[Job]) -> dict[Key, Vertex]:
 
 
 def connect(
-    found: Mapping[Key, Vertex], rules: Mapping[Key, Rule], jobs: Sequence[Job], findings: list[Finding]
+    found: Mapping[Key, Vertex],
+    rules: Mapping[Key, Rule],
+    jobs: Sequence[Job],
+    findings: list[Finding],
+    through_children: bool = True,
 ) -> Graph:
-    """The graph of all links between Snaps that ran, and of the ways into child pipelines and back."""
+    """The graph of all links between Snaps that ran, and of the ways into child pipelines and back.
+
+    `jobs`: parents before their children, so that what is handed to a child reaches its own children.
+    """
     edges = [edge for job in jobs for edge in _links(job)]
-    for child in jobs:
+    for child in jobs if through_children else ():
         edges += _through_child(child, found, rules, edges)
     into: dict[Key, list[Edge]] = defaultdict(list)
     for edge in edges:
         into[edge.dst].append(edge)
     order = _sorted(found, into, findings)
-    exits = frozenset(edge.port.key for edge in edges if edge.from_child)
-    return Graph(found, {key: tuple(items) for key, items in into.items()}, order, exits)
+    return Graph(found, {key: tuple(items) for key, items in into.items()}, order)
 
 
 def _links(job: Job) -> list[Edge]:
