@@ -1,5 +1,4 @@
-"""The table of Snap classes: what a Snap does with its documents, which system it talks to, which settings
-say where.
+"""The table of Snap classes: what a Snap does, which system it talks to, which settings say where.
 
 To teach the exporter a class, add one line to `_CLASSES` (or one entry to the file of `--classes`); database
 Snaps of a system in `_SYSTEMS` need none, their verb (`select`, `insert`, `bulkload` ...) tells. Sources:

@@ -1,5 +1,4 @@
-"""Events from analysed runs: one RunEvent per Snap that ran, and one per child pipeline run that ties it to
-its parent."""
+"""Events from analysed runs: one per Snap that ran, and one per child run that ties it to its parent."""
 
 from __future__ import annotations
 
@@ -44,11 +43,11 @@ class Nested(StrEnum):
 class ExportOptions:
     """How pipelines are exported.
 
-    `control_plane`: host of the Designer. `modern`: today's specification instead of the documented structure.
+    `control_plane`: host of the Designer. `modern`: today's specification, not the documented structure.
     `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `separate_children`: documents are not followed
-    into child pipelines and back. `accounts`, `classes`: what the team told about its accounts and its own Snap
-    classes (class id without `com-snaplogic-snaps-`). `columns`: dataset name (with or without its database) to
-    the columns that the pipeline leaves open.
+    into child pipelines and back. `accounts`, `classes`: what the team told about its accounts and its own
+    Snap classes (class id without `com-snaplogic-snaps-`). `columns`: dataset name (with or without its
+    database) to the columns that the pipeline leaves open.
     """
 
     control_plane: str = DEFAULT_CONTROL_PLANE

@@ -1,5 +1,4 @@
-"""What an expression reads and does: the fields it refers to, the functions and operators it uses, its value
-if it is constant."""
+"""What an expression does: the fields it reads, its functions and operators, its value if it is constant."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The two ways the same content is written: SnapLogic's documented events (1-0-0 era), and today's
-OpenLineage (`--modern`)."""
+"""The two ways the same content is written: SnapLogic's documented events, and today's OpenLineage."""
 
 from __future__ import annotations
 

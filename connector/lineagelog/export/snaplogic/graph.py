@@ -1,5 +1,4 @@
-"""The Snaps of all runs as one graph: links, and the ways from a Pipeline Execute into its child pipeline and
-back."""
+"""The Snaps of all runs as one graph: links, and the ways into child pipelines and back."""
 
 from __future__ import annotations
 

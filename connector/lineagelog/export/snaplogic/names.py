@@ -1,5 +1,4 @@
-"""Dataset names of endpoints: `<system>` + `database.schema.table` as SnapLogic documents it, or
-OpenLineage's naming."""
+"""Names of endpoint datasets: `<system>` + `database.schema.table` as documented, or OpenLineage's naming."""
 
 from __future__ import annotations
 

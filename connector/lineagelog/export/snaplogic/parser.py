@@ -1,5 +1,4 @@
-"""SnapLogic expressions as trees: an operator-precedence parser that stops at a bounded depth instead of
-overflowing."""
+"""SnapLogic expressions as trees: an operator-precedence parser that stops at a bounded depth."""
 
 from __future__ import annotations
 

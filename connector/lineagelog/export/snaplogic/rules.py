@@ -1,5 +1,4 @@
-"""What one configured Snap does, read from its settings: columns it maps, fields it uses, datasets it reads
-and writes."""
+"""What one configured Snap does, read from its settings: columns, fields it uses, datasets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Run information of SnapLogic's public API (`GET /api/1/rest/public/runtime/ORG/RUUID?level=detail`): times,
-states, counts."""
+"""Run information: times, states and counts of a pipeline run and of its Snaps.
+
+It is the answer of SnapLogic's public API to `GET /api/1/rest/public/runtime/ORG/RUUID?level=detail`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The tables that a SQL statement reads and writes, for Execute Snaps: the words are read, the grammar is
-not.
+"""The tables that a SQL statement of an Execute Snap reads and writes, found by its words, not its grammar.
 
 Enough for SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, COPY and CREATE TABLE AS, with joins, subqueries
 and WITH names. Names stay as written (quotes included) for `names.table_parts`.

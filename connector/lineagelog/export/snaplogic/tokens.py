@@ -1,5 +1,4 @@
-"""The words of SnapLogic's expression language (JavaScript's, with `$` paths): text in, tokens out, in one
-pass."""
+"""The words of SnapLogic's expression language (JavaScript's, with `$` paths), read in one pass."""
 
 from __future__ import annotations
 

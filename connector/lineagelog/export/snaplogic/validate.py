@@ -1,5 +1,4 @@
-"""Validation of exported events: against today's schemas (`--modern`) or SnapLogic's documented structure,
-and as a set."""
+"""Validation of exported events: against today's schemas or the documented structure, and as a set."""
 
 from __future__ import annotations
 

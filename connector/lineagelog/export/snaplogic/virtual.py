@@ -1,5 +1,4 @@
-"""Names of SnapLogic's virtual datasets (what flows between two Snaps): writing them, and telling them from
-tables.
+"""Names of SnapLogic's virtual datasets (what flows between two Snaps): writing and recognising them.
 
 SnapLogic's mapping page documents `<label>: <snap id>`; the events it really sends say
 `VIRTUAL_DB.VIRTUAL_SCHEMA.<label>:<first five characters of the snap id>` (case varies). Labels may contain
