@@ -127,11 +127,8 @@ def _forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Ke
     outcomes: dict[Key, Outcome] = {}
     for key in graph.order:
         step = _step(key, graph, rules, outcomes, wanted)
-        errors = {
-            port.error_view: _error_shape(step, fields)
-            for port, fields in wanted.items()
-            if port.key == key and port.error_view
-        }
+        views = [view for view in graph.taken.get(key, ()) if view]
+        errors = {view: _error_shape(step, wanted.get(Port(key, view), {})) for view in views}
         reads = {name: _read_shape(step) for name in step.rule.reads}
         writes = {name: _written(step) for name in step.rule.writes}
         outcomes[key] = Outcome(
@@ -434,9 +431,9 @@ def _backward(
         asker = _ASKERS.get(step.rule.role)
         if asker:
             asker(step, demand, undecided)
-        for port, fields in list(demand.wanted.items()):
-            if port.key == key and port.error_view:
-                _ask_echo(step, demand, fields)
+        for view in graph.taken.get(key, ()):
+            if view:
+                _ask_echo(step, demand, demand.wanted.get(Port(key, view), {}))
     return demand.wanted
 
 

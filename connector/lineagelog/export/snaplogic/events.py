@@ -89,7 +89,7 @@ def build_events(
     for job in jobs:
         child = writer.child_event(job, labels)
         events += [child] if child else []
-        events += [writer.snap_event(vertex) for vertex in graph.vertices.values() if vertex.job is job]
+        events += [writer.snap_event(graph.vertices[key]) for key in job.keys]
     return events
 
 
@@ -194,8 +194,7 @@ class _Writer:
             is_writer = self.rules[vertex.key].role is Role.WRITE and len(outcome.writes) == 1
             _count(dataset, "output", _documents_written(vertex) if is_writer else None, facets)
             datasets.append(dataset)
-        for view in self.error_views(vertex.key):
-            shape = outcome.errors.get(view, Shape())
+        for view, shape in outcome.errors.items():
             dataset = self.output(vertex, self.name(Port(vertex.key, view)), shape, facets)
             _count(dataset, "output", vertex.ran.errors.get(view), facets)
             datasets.append(dataset)
@@ -204,15 +203,10 @@ class _Writer:
     def puts_out(self, vertex: Vertex) -> bool:
         """Whether the Snap has a virtual output: always with an output view, for writing Snaps only if
         somebody takes it."""
-        taken = any(edge.port == Port(vertex.key) for edges in self.graph.into.values() for edge in edges)
+        taken = "" in self.graph.taken.get(vertex.key, ())
         rule = self.rules[vertex.key]
         is_writer = rule.role is Role.WRITE or bool(rule.writes)
         return taken or (bool(vertex.snap.outputs) and not is_writer)
-
-    def error_views(self, key: Key) -> list[str]:
-        """The error views of a Snap that somebody takes documents from."""
-        ports = (edge.port for edges in self.graph.into.values() for edge in edges)
-        return sorted({port.error_view for port in ports if port.key == key and port.error_view})
 
     def dataset(self, name: DatasetName, shape: Shape, facets: Facets) -> Event:
         columns: dict[str, str] = {}

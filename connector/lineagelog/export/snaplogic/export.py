@@ -83,20 +83,15 @@ def _rules(
     handed: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for job in _parents_first(jobs):
         context = _context(job, handed, options, findings)
-        for vertex in found.values():
-            if vertex.job is not job:
-                continue
+        for vertex in (found[key] for key in job.keys):
             class_id = vertex.snap.class_id or vertex.ran.class_id
             known = snap_class(class_id.removeprefix(CLASS_PREFIX), options.classes)
             if not known.known:
                 findings.append(_unknown(vertex))
-            rule = read_rule(vertex.snap, known, context)
-            rules[vertex.key] = rule
+            rule = rules[vertex.key] = read_rule(vertex.snap, known, context)
             if rule.child:
                 given = child_parameters(vertex.snap, context.parameters)
-                handed.setdefault(job.run.run_id, []).append(
-                    (rule.child.rpartition("/")[2].removesuffix(".slp"), given)
-                )
+                handed.setdefault(job.run.run_id, []).append((rule.child, given))
     return rules
 
 
@@ -105,9 +100,7 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
 
     def depth(job: Job) -> int:
         steps, seen = 0, {job.run.run_id}
-        while (
-            above := by_run.get(job.run.parent_ruuid.rpartition("_")[2].lower())
-        ) and above.run.run_id not in seen:
+        while (above := by_run.get(job.parent_id)) and above.run.run_id not in seen:
             seen.add(above.run.run_id)
             job, steps = above, steps + 1
         return steps
@@ -124,8 +117,8 @@ def _context(
     """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later
     wins)."""
     parameters = dict(job.pipeline.parameters)
-    for name, given in handed.get(job.run.parent_ruuid.rpartition("_")[2].lower(), ()):
-        if name in (job.name, job.run.label, job.pipeline.file_name):
+    for name, given in handed.get(job.parent_id, ()):
+        if job.is_called(name):
             parameters.update(given)
     parameters.update(job.run.parameters)
     return Context(parameters, options.accounts or AccountBook(), options.naming, options.columns, findings)
@@ -165,7 +158,5 @@ def _orphans(jobs: Sequence[Job]) -> list[Finding]:
             f"the parent {job.run.parent_ruuid} has no name here, so the child run stands alone",
         )
         for job in jobs
-        if job.run.parent_ruuid
-        and not job.run.parent_path
-        and job.run.parent_ruuid.rpartition("_")[2].lower() not in labels
+        if job.run.parent_ruuid and not job.run.parent_path and job.parent_id not in labels
     ]

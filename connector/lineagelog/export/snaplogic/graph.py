@@ -44,6 +44,21 @@ class Job:
     pipe_snode: str
     ids: Mapping[str, str]
 
+    @property
+    def keys(self) -> list[Key]:
+        """The Snaps that ran, in the order of the file."""
+        return [Key(self.run.run_id, real_id) for real_id in self.ids.values()]
+
+    @property
+    def parent_id(self) -> str:
+        """The run id of the pipeline run that executed this one; "" for a run of its own."""
+        return self.run.parent_ruuid.rpartition("_")[2].lower()
+
+    def is_called(self, name: str) -> bool:
+        """Whether a Pipeline Execute that names `name` (a name or a path) means this pipeline."""
+        own = (self.name, self.run.label, self.pipeline.file_name)
+        return name.rpartition("/")[2].removesuffix(".slp") in own
+
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
@@ -70,11 +85,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All Snaps, the edges into each, sources first in `order`."""
+    """All Snaps, the edges into each, sources first in `order`.
+
+    `taken`: the outputs of each Snap that somebody takes documents from, "" or the name of an error view.
+    """
 
     vertices: Mapping[Key, Vertex]
     into: Mapping[Key, tuple[Edge, ...]]
     order: tuple[Key, ...]
+    taken: Mapping[Key, tuple[str, ...]]
 
 
 def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Finding]) -> list[Job]:
@@ -221,14 +240,19 @@ def connect(
 
     `jobs`: parents before their children, so that what is handed to a child reaches its own children.
     """
-    edges = [edge for job in jobs for edge in _links(job)]
-    for child in jobs if through_children else ():
-        edges += _through_child(child, found, rules, edges)
     into: dict[Key, list[Edge]] = defaultdict(list)
-    for edge in edges:
+    for edge in (edge for job in jobs for edge in _links(job)):
         into[edge.dst].append(edge)
+    by_run = {job.run.run_id: job for job in jobs}
+    for child in jobs if through_children else ():
+        if parent := by_run.get(child.parent_id):
+            _through_child(child, parent, rules, into)
+    taken: dict[Key, set[str]] = defaultdict(set)
+    for edge in (edge for edges in into.values() for edge in edges):
+        taken[edge.port.key].add(edge.port.error_view)
     order = _sorted(found, into, findings)
-    return Graph(found, {key: tuple(items) for key, items in into.items()}, order)
+    outputs = {key: tuple(sorted(views)) for key, views in taken.items()}
+    return Graph(found, {key: tuple(edges) for key, edges in into.items()}, order, outputs)
 
 
 def _links(job: Job) -> list[Edge]:
@@ -245,40 +269,22 @@ def _links(job: Job) -> list[Edge]:
     return edges
 
 
-def callers(child: Job, found: Mapping[Key, Vertex], rules: Mapping[Key, Rule]) -> list[Vertex]:
-    """The Pipeline Execute Snaps of the parent run that run this child's pipeline."""
-    parent = child.run.parent_ruuid.rpartition("_")[2].lower()
-    names = {child.name, child.run.label, child.pipeline.file_name}
-    return [
-        vertex
-        for key, vertex in found.items()
-        if key.run_id == parent
-        and parent
-        and rules[key].child.rpartition("/")[2].removesuffix(".slp") in names
-    ]
-
-
-def _through_child(
-    child: Job,
-    found: Mapping[Key, Vertex],
-    rules: Mapping[Key, Rule],
-    edges: Sequence[Edge],
-) -> list[Edge]:
-    """What is fed to a Pipeline Execute goes to the child's open inputs; what leaves the child's open outputs
-    comes back."""
-    ways: list[Edge] = []
+def _through_child(child: Job, parent: Job, rules: Mapping[Key, Rule], into: dict[Key, list[Edge]]) -> None:
+    """What is fed to a Pipeline Execute goes to the child's open inputs; its open outputs come back."""
     own = child.run.run_id
-    for caller in callers(child, found, rules):
-        feeding = [edge for edge in edges if edge.dst == caller.key]
-        for view in child.pipeline.open_inputs:
-            if view.snap in child.ids:
-                entry = Key(own, child.ids[view.snap])
-                ways += [Edge(edge.port, edge.src_view, entry, view.view) for edge in feeding]
-        for view in child.pipeline.open_outputs:
-            if view.snap in child.ids:
-                exit_port = Port(Key(own, child.ids[view.snap]))
-                ways.append(Edge(exit_port, view.view, caller.key, "", from_child=True))
-    return ways
+    entries = [(view, child.ids.get(view.snap)) for view in child.pipeline.open_inputs]
+    exits = [(view, child.ids.get(view.snap)) for view in child.pipeline.open_outputs]
+    for caller in parent.keys:
+        if not rules[caller].child or not child.is_called(rules[caller].child):
+            continue
+        feeding = [edge for edge in into.get(caller, ()) if not edge.from_child]
+        for view, snap in entries:
+            if snap:
+                ways = [Edge(edge.port, edge.src_view, Key(own, snap), view.view) for edge in feeding]
+                into[Key(own, snap)] += ways
+        for view, snap in exits:
+            if snap:
+                into[caller].append(Edge(Port(Key(own, snap)), view.view, caller, "", from_child=True))
 
 
 def _sorted(
