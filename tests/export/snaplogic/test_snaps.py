@@ -236,3 +236,10 @@ def test_validation_finds_a_run_id_that_is_used_twice() -> None:
     """Two events of one Snap."""
     item = event(export("join"), "Copy")
     assert any("used twice" in problem for problem in problems([item, item], modern=False))
+
+
+def test_an_aggregate_without_a_function_is_still_described() -> None:
+    """A damaged row gives a valid event."""
+    rows = table({"function": lit(None), "field": lit("$a"), "resultField": lit("$n")})
+    it = event(run(chain("transform-aggregate", "It", {"aggregateFields": rows}, "n")), "It")
+    assert lineage(it["outputs"][0]) == {"n": (["Gen.a"], "aggregate")}

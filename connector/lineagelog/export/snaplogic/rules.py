@@ -291,7 +291,7 @@ def _aggregate(snap: Snap, _context: Context) -> Rule:
     groups = [parse_path(_only_text(row)) for row in snap.settings.get("groupByFields").table()]
     found = [_identity(path) for path in groups if path]
     for row in snap.settings.get("aggregateFields").table():
-        function, source = _text(row, "function"), parse_path(_text(row, "field"))
+        function, source = _text(row, "function") or "aggregate", parse_path(_text(row, "field"))
         target = parse_path(_text(row, "resultField")) or source
         kind = "integer" if function.lower().startswith("count") else ""
         found.append(Assignment(target, (source,) if source else (), function, "AGGREGATION", kind))
