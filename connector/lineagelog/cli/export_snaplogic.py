@@ -79,15 +79,9 @@ Run information: GET https://HOST/api/1/rest/public/runtime/ORG/RUUID?level=deta
 
 Exit codes: 0 done, 1 done with warnings and --strict, 2 error (no file written)."""
 
-_Pipelines = Annotated[
-    list[Path], typer.Argument(help="Pipeline exports (.slp, API answers, project export.json).")
-]
-_Runs = Annotated[
-    list[Path] | None, typer.Option("--run", help="Run information (JSON); repeat for more runs.")
-]
-_Accounts = Annotated[
-    list[Path] | None, typer.Option(help="Account assets: host and database of each account.")
-]
+_Pipelines = Annotated[list[Path], typer.Argument(help="Pipeline exports (.slp, API answers, project export.json).")]
+_Runs = Annotated[list[Path] | None, typer.Option("--run", help="Run information (JSON); repeat for more runs.")]
+_Accounts = Annotated[list[Path] | None, typer.Option(help="Account assets: host and database of each account.")]
 _Namespaces = Annotated[
     Path | None,
     typer.Option(help="Account label to system, openlineage_namespace and database; wins over --accounts."),
@@ -95,12 +89,8 @@ _Namespaces = Annotated[
 _Classes = Annotated[
     Path | None, typer.Option(help="Your own Snap classes: class id to role, system, place, settings.")
 ]
-_Columns = Annotated[
-    Path | None, typer.Option(help="Columns of tables whose Select lists none: dataset to names.")
-]
-_Out = Annotated[
-    Path | None, typer.Option(help="Folder (--format files) or file; array and ndjson default to stdout.")
-]
+_Columns = Annotated[Path | None, typer.Option(help="Columns of tables whose Select lists none: dataset to names.")]
+_Out = Annotated[Path | None, typer.Option(help="Folder (--format files) or file; array and ndjson default to stdout.")]
 _Format = Annotated[
     Format | None,
     typer.Option(
@@ -113,18 +103,10 @@ _VirtualNames = Annotated[
     VirtualNames,
     typer.Option(help="Names of what flows between Snaps: as documented, or as SnapLogic's own events say."),
 ]
-_Naming = Annotated[
-    Naming, typer.Option(help="Namespaces of endpoints: the system's name, or OpenLineage's naming.")
-]
-_Nested = Annotated[
-    Nested, typer.Option(help="Nested fields as their top-level column, or with the whole path.")
-]
-_Modern = Annotated[
-    bool, typer.Option("--modern", help="Today's specification (2-0-2) and facets, real types.")
-]
-_Abort = Annotated[
-    bool, typer.Option("--stopped-as-abort", help="ABORT instead of COMPLETE for stopped Snaps.")
-]
+_Naming = Annotated[Naming, typer.Option(help="Namespaces of endpoints: the system's name, or OpenLineage's naming.")]
+_Nested = Annotated[Nested, typer.Option(help="Nested fields as their top-level column, or with the whole path.")]
+_Modern = Annotated[bool, typer.Option("--modern", help="Today's specification (2-0-2) and facets, real types.")]
+_Abort = Annotated[bool, typer.Option("--stopped-as-abort", help="ABORT instead of COMPLETE for stopped Snaps.")]
 _Separate = Annotated[
     bool, typer.Option("--separate-children", help="Do not follow documents into child pipelines and back.")
 ]
@@ -286,9 +268,7 @@ def _pretty(event: dict[str, Any]) -> bytes:
 
 def _file_name(event: dict[str, Any]) -> str:
     """Readable and unique: the job's name without its id, then the run id."""
-    readable = re.sub(
-        r"[^\w.-]+", "_", event["job"]["name"].rpartition(":")[0] or event["job"]["name"], flags=re.ASCII
-    )
+    readable = re.sub(r"[^\w.-]+", "_", event["job"]["name"].rpartition(":")[0] or event["job"]["name"], flags=re.ASCII)
     return f"{readable.strip('._')[:80] or 'event'}.{event['run']['runId']}.json"
 
 

@@ -235,9 +235,7 @@ class Sample:
         sides = {"input": snap.inputs, "output": snap.outputs, "error": {"error0": ""}}
         defaults = {"input": self.documents, "output": self.documents, "error": 0}
         views = {
-            f"{side}_views": {
-                view: {"documents_count": snap.counts.get(view, defaults[side])} for view in names
-            }
+            f"{side}_views": {view: {"documents_count": snap.counts.get(view, defaults[side])} for view in names}
             for side, names in sides.items()
         }
         return {
@@ -258,9 +256,7 @@ def _view(label: str, binary: bool = False) -> Json:
     return {"label": {"value": label}, "view_type": {"value": "binary" if binary else "document"}}
 
 
-def select(
-    sample: Sample, key: str, label: str, schema: str, name: str, pack: str = "postgres", **more: Any
-) -> str:
+def select(sample: Sample, key: str, label: str, schema: str, name: str, pack: str = "postgres", **more: Any) -> str:
     """A Select without output fields, its table qualified and quoted as the Designer does it."""
     settings = {
         "schemaName": lit(f'"{schema}"'),
@@ -273,9 +269,7 @@ def select(
     return sample.snap(key, f"{pack}-select", label, settings, account=reference, **views)
 
 
-def insert(
-    sample: Sample, key: str, label: str, schema: str, name: str, pack: str = "snowflake", **more: Any
-) -> str:
+def insert(sample: Sample, key: str, label: str, schema: str, name: str, pack: str = "snowflake", **more: Any) -> str:
     """An Insert with a bare table name and a quoted schema."""
     settings = {"schemaName": lit(f'"{schema}"'), "tableName": lit(name)} | more.pop("settings", {})
     reference = more.pop("account", account("warehouse", "snowflake"))
@@ -325,9 +319,7 @@ def orders_join() -> Sample:
         "order",
         "transform-datatransform",
         "Order: shape",
-        mapping(
-            (expr("$id"), "$id"), (expr("$customer_id"), "$customer_id"), (expr("$net + $tax"), "$gross")
-        ),
+        mapping((expr("$id"), "$id"), (expr("$customer_id"), "$customer_id"), (expr("$net + $tax"), "$gross")),
     )
     select(sample, "customers", "Customers", "public", "customers")
     sample.snap(
@@ -496,9 +488,7 @@ def nested_paths() -> Sample:
             "targetPath": lit("$size"),
         },
     )
-    sample.snap(
-        "size", "transform-conditional", "Size", {"conditionalTable": conditions, "evaluateAll": lit(False)}
-    )
+    sample.snap("size", "transform-conditional", "Size", {"conditionalTable": conditions, "evaluateAll": lit(False)})
     sample.snap(
         "out",
         "transform-datatransform",
@@ -580,11 +570,7 @@ def artifact() -> Sample:
         "query",
         "sqlserver-execute",
         "Query",
-        {
-            "sqlStatement": lit(
-                "SELECT c.id, c.email AS mail FROM [dbo].[contacts] c WHERE c.changed > '2026-01-01'"
-            )
-        },
+        {"sqlStatement": lit("SELECT c.id, c.email AS mail FROM [dbo].[contacts] c WHERE c.changed > '2026-01-01'")},
         inputs={},
         account=account("crm", "sqlserver"),
     )
@@ -623,10 +609,7 @@ def forty() -> Sample:
         sample.snap(f"o{at}", "transform-sort", f"Sort {at}", {"sortPaths": table({"sortPath": lit("$key")})})
         sample.link(f"m{2 * at}", f"u{at}", f"o{at}")
         sample.link(f"m{2 * at + 1}", f"u{at}@input1")
-    rows = [
-        {"leftPath": lit("$key"), "rightPath": lit("$key"), "rightInputView": lit(f"r{at}")}
-        for at in (1, 2, 3)
-    ]
+    rows = [{"leftPath": lit("$key"), "rightPath": lit("$key"), "rightInputView": lit(f"r{at}")} for at in (1, 2, 3)]
     sample.snap(
         "join",
         "transform-multijoin",
@@ -637,9 +620,7 @@ def forty() -> Sample:
     sample.link("o0", "join")
     for at in (1, 2, 3):
         sample.link(f"o{at}", f"join@input{at}")
-    content = json.dumps(
-        [{"key": 1, "rate": 1.5, "name": "one"}, {"key": 2, "rate": 2, "name": "two", "vip": True}]
-    )
+    content = json.dumps([{"key": 1, "rate": 1.5, "name": "one"}, {"key": 2, "rate": 2, "name": "two", "vip": True}])
     sample.snap("gen", "transform-jsongenerator", "Constants", {"editable_content": lit(content)}, inputs={})
     rate = table({"leftPath": lit("$key"), "rightPath": lit("$key"), "rightInputView": lit("rates")})
     sample.snap(
@@ -721,10 +702,7 @@ def contents() -> dict[str, bytes]:
     for sample in samples():
         found[f"{sample.name if not sample.artifact else sample.title}.slp"] = sample.pipeline()
         found[f"{sample.name}.run.json"] = sample.run()
-    return {
-        name: json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
-        for name, value in found.items()
-    }
+    return {name: json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n" for name, value in found.items()}
 
 
 if __name__ == "__main__":

@@ -125,9 +125,7 @@ def test_check_writes_and_delivers_nothing(app: typer.Typer, delivered: Delivere
 def test_the_summary_as_json(app: typer.Typer) -> None:
     """The numbers of the export, and findings with file, place and severity."""
     arguments = [SAMPLES / "Nightly export.slp", "--run", SAMPLES / "artifact.run.json"]
-    content = json.loads(
-        run(app, *arguments, "--accounts", SAMPLES / "accounts.json", "--check", "--json").stdout
-    )
+    content = json.loads(run(app, *arguments, "--accounts", SAMPLES / "accounts.json", "--check", "--json").stdout)
     assert content["summary"] == {
         "runs": 1,
         "events": 5,
@@ -157,9 +155,7 @@ def test_strict_exits_1_on_warnings_and_not_on_notes(app: typer.Typer) -> None:
 
 def test_several_runs_and_all_options_together(app: typer.Typer, tmp_path: Path) -> None:
     """Parent and child in one call, in the modern form."""
-    (tmp_path / "n.json").write_text(
-        '{"shop": {"system": "Shop", "openlineage_namespace": "postgres://shop"}}'
-    )
+    (tmp_path / "n.json").write_text('{"shop": {"system": "Shop", "openlineage_namespace": "postgres://shop"}}')
     (tmp_path / "c.json").write_text('{"public.orders": ["order_id", "net", "tariff"]}')
     (tmp_path / "k.json").write_text('{"acme-magic": {"role": "pass"}}')
     files = [SAMPLES / "parent.slp", SAMPLES / "child.slp"]

@@ -54,9 +54,7 @@ def _documented_dataset(dataset: Json, producer: str, side: str) -> None:
             assert field == {"name": field["name"], "type": "VARCHAR", "description": ""}
     for key, facet in dataset.get(f"{side}Facets", {}).items():
         assert key == f"{side}Statistics"
-        _facet(
-            facet, producer, f"1-0-0/{side.title()}Statistics{side.title()}DatasetFacet.json", {"rowCount"}
-        )
+        _facet(facet, producer, f"1-0-0/{side.title()}Statistics{side.title()}DatasetFacet.json", {"rowCount"})
         assert isinstance(facet["rowCount"], int)
 
 
@@ -73,9 +71,7 @@ def _documented_lineage(dataset: Json, producer: str, inputs: list[Json]) -> Non
         assert bool(column["inputFields"]) == bool(column.get("transformationDescription"))
         for origin in column["inputFields"]:
             _keys(origin, {"namespace", "name", "field"})
-            origin_names = [
-                f["name"] for f in known[origin["namespace"], origin["name"]]["facets"]["schema"]["fields"]
-            ]
+            origin_names = [f["name"] for f in known[origin["namespace"], origin["name"]]["facets"]["schema"]["fields"]]
             assert origin["field"] in origin_names
 
 
@@ -171,9 +167,7 @@ def test_a_failed_snap_is_fail_with_failure_reason_and_resolution() -> None:
     failed = event(exported, "Load")
     assert failed["eventType"] == "FAIL"
     assert failed["run"]["facets"]["errorMessage"]["message"] == (
-        "SQL operation failed\n"
-        'Reason: ORA-00001: unique constraint "FIN"."PK" violated\n'
-        "Resolution: Check the key"
+        'SQL operation failed\nReason: ORA-00001: unique constraint "FIN"."PK" violated\nResolution: Check the key'
     )
     assert [item["eventType"] for item in exported.events].count("COMPLETE") == 8
     assert event(export("router", stopped_as_abort=True), "After load")["eventType"] == "ABORT"
@@ -198,9 +192,7 @@ def test_a_child_run_is_tied_to_its_parent_run() -> None:
 
 def test_run_ids_are_those_of_published_events_rule() -> None:
     """Version 3, MD5 of `<uuid>:<snap id>` without a namespace, as Java's nameUUIDFromBytes makes them."""
-    made = uuid.UUID(
-        snap_run_id("cdcc6929-2f45-4678-b09d-6b79965eda32", "9d2c67ed-a13f-4e79-b9cb-9e86830c71c2")
-    )
+    made = uuid.UUID(snap_run_id("cdcc6929-2f45-4678-b09d-6b79965eda32", "9d2c67ed-a13f-4e79-b9cb-9e86830c71c2"))
     assert str(made) == "5ab721e5-69ff-3df3-873d-6d332a834c2f"
     assert (made.version, made.variant) == (3, uuid.RFC_4122)
 
@@ -220,12 +212,8 @@ def test_openlineage_naming_of_endpoints() -> None:
     """Host and port from the account assets, a bucket and a host in the namespace; the names lose nothing."""
     naming: dict[str, Any] = {"naming": Naming.OPENLINEAGE}
     join, files, router = (export(name, **naming) for name in ("join", "files", "router"))
-    assert datasets(event(join, "Orders")["inputs"]) == [
-        "postgres://pg.acme.example:5432 | shopdb.public.orders"
-    ]
-    assert datasets(event(join, "Load")["outputs"]) == [
-        "snowflake://acme | ANALYTICS.SALES.ORDERS_BY_COUNTRY"
-    ]
+    assert datasets(event(join, "Orders")["inputs"]) == ["postgres://pg.acme.example:5432 | shopdb.public.orders"]
+    assert datasets(event(join, "Load")["outputs"]) == ["snowflake://acme | ANALYTICS.SALES.ORDERS_BY_COUNTRY"]
     assert datasets(event(files, "Write")["outputs"]) == ["s3://lake | prices/day.json"]
     assert datasets(event(router, "Read")["inputs"]) == ["mysql://web.acme.example:3306 | web.orders"]
     lost = datasets(event(router, "Keep errors")["outputs"])

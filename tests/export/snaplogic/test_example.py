@@ -26,9 +26,7 @@ from lineagelog.export.snaplogic import (
 ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("LINEAGELOG_SHARED", ROOT.parent / "shared")) / "snaplogic"
 
-pytestmark = pytest.mark.skipif(
-    not SHARED.is_dir(), reason="the shared folder with the SnapLogic example is absent"
-)
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared folder with the SnapLogic example is absent")
 
 
 @pytest.mark.parametrize(
@@ -47,15 +45,9 @@ def test_the_checker_finds_nothing(options: dict[str, Any], with_namespaces: boo
     """No error and no warning, whichever way endpoints and virtual datasets are named."""
     folder = SHARED / "example"
     accounts = read_accounts((folder / "accounts.json").read_bytes(), "accounts.json")
-    mapped = (
-        read_namespaces((folder / "namespaces.json").read_bytes(), "namespaces.json")
-        if with_namespaces
-        else {}
-    )
+    mapped = read_namespaces((folder / "namespaces.json").read_bytes(), "namespaces.json") if with_namespaces else {}
     pipeline, run = (Source(name, (folder / name).read_bytes()) for name in ("pipeline.slp", "run.json"))
-    exported = export_snaplogic(
-        [pipeline], [run], ExportOptions(accounts=AccountBook(accounts, mapped), **options)
-    )
+    exported = export_snaplogic([pipeline], [run], ExportOptions(accounts=AccountBook(accounts, mapped), **options))
     (tmp_path / "events.json").write_text(json.dumps(exported.events))
     command = [
         sys.executable,
@@ -64,8 +56,6 @@ def test_the_checker_finds_nothing(options: dict[str, Any], with_namespaces: boo
         folder / "expected.json",
         "--json",
     ]
-    done = subprocess.run(
-        [*command, *(["--modern"] if options.get("modern") else [])], capture_output=True, text=True
-    )
+    done = subprocess.run([*command, *(["--modern"] if options.get("modern") else [])], capture_output=True, text=True)
     found = json.loads(done.stdout)
     assert (done.returncode, found["errors"], found["warnings"]) == (0, [], [])

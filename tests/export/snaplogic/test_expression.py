@@ -58,9 +58,7 @@ def test_what_an_expression_reads_and_does(text: str, fields: list[str], descrip
     assert not found.problem
 
 
-@pytest.mark.parametrize(
-    "text", ["$a +", "$a $b", "foo($a", "'open", "$a = > 2", "match $a { 1 => $b", "$a.", "#$a"]
-)
+@pytest.mark.parametrize("text", ["$a +", "$a $b", "foo($a", "'open", "$a = > 2", "match $a { 1 => $b", "$a.", "#$a"])
 def test_what_is_no_expression_is_read_word_by_word(text: str) -> None:
     """The problem is told, the fields are still found (up to the place that is no token at all)."""
     found = read_expression(text)

@@ -198,9 +198,7 @@ def test_forty_snaps_lead_every_table_to_both_loads() -> None:
     """Followed from load to table, the total depends on all eight tables and the generated rate on none."""
     exported = export("forty")
     assert len(exported.events) == 40
-    assert _sources(exported.events, "NARROW", "TOTAL") == {
-        f"shopdb.public.part_{at}.v{at}" for at in range(8)
-    }
+    assert _sources(exported.events, "NARROW", "TOTAL") == {f"shopdb.public.part_{at}.v{at}" for at in range(8)}
     assert _sources(exported.events, "NARROW", "RATE") == set()
     assert _sources(exported.events, "WIDE", "r1_key") == {f"shopdb.public.part_{at}.key" for at in (2, 3)}
 
@@ -211,9 +209,7 @@ def _sources(events: tuple[dict, ...], table: str, column: str) -> set[str]:
     for item in events:
         for dataset in item["outputs"]:
             for name, origin in dataset["facets"].get("columnLineage", {}).get("fields", {}).items():
-                made[dataset["name"], name] = [
-                    (field["name"], field["field"]) for field in origin["inputFields"]
-                ]
+                made[dataset["name"], name] = [(field["name"], field["field"]) for field in origin["inputFields"]]
     todo = [key for key in made if key[0].endswith(f".{table}") and key[1] == column]
     assert todo, f"no column {column} in {table}"
     found = set()

@@ -118,9 +118,7 @@ def _connection(**values: object) -> dict[str, Any]:
 ASSETS = [
     _asset("/Org/shared/db", "1", _connection(hostname="a", portNumber=1)),
     _asset("/Org/other/db", "2", _connection(hostname="b", databaseName="d")),
-    _asset(
-        "/Org/x/url", "3", {"customJdbcUrl": {"value": "jdbc:postgresql://h:5433/app?user=u&password=secret"}}
-    ),
+    _asset("/Org/x/url", "3", {"customJdbcUrl": {"value": "jdbc:postgresql://h:5433/app?user=u&password=secret"}}),
 ]
 
 
@@ -139,9 +137,7 @@ def test_accounts_by_id_path_and_label() -> None:
 def test_plain_accounts_and_namespaces() -> None:
     """A short form without assets."""
     plain = read_accounts(b'{"db": {"hostname": "h", "portNumber": 5, "databaseName": "d"}}', "a.json")
-    mapped = read_namespaces(
-        b'{"db": {"system": "My DB", "openlineage_namespace": null, "database": "e"}}', "n.json"
-    )
+    mapped = read_namespaces(b'{"db": {"system": "My DB", "openlineage_namespace": null, "database": "e"}}', "n.json")
     target = AccountBook(plain, mapped).target(Reference("shared/db"), "MySQL")
     assert (target.system, target.database) == ("My DB", "e")
 

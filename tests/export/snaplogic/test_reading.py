@@ -33,9 +33,7 @@ JOIN = orders_join()
 def run(pipeline: object, ran: object, **options: Any) -> Export:
     """Export two documents, given as values or bytes."""
     encoded = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in (pipeline, ran)]
-    return export_snaplogic(
-        [Source("p.slp", encoded[0])], [Source("run.json", encoded[1])], ExportOptions(**options)
-    )
+    return export_snaplogic([Source("p.slp", encoded[0])], [Source("run.json", encoded[1])], ExportOptions(**options))
 
 
 def changed(document: Json, *path: str, value: Any) -> Json:
@@ -233,9 +231,7 @@ def test_the_artifact_dialect_takes_real_ids_and_the_runs_label() -> None:
     ran = json.loads(source("artifact.run.json").data)
     ran["response_map"]["artifact_snap_id_map"] = {}
     by_label = run(source("Nightly export.slp").data, ran)
-    assert [item["run"]["runId"] for item in by_label.events] == [
-        item["run"]["runId"] for item in exported.events
-    ]
+    assert [item["run"]["runId"] for item in by_label.events] == [item["run"]["runId"] for item in exported.events]
 
 
 def test_other_wrappings_are_read() -> None:
@@ -255,13 +251,8 @@ def test_a_join_with_two_open_sides_asks_both_and_warns() -> None:
         settings = {"schemaName": {"value": "s"}, "tableName": {"value": side}}
         sample.snap(side, "postgres-select", side, settings, inputs={}, outputs={"outputRows": "rows"})
     row = {"leftPath": {"value": "$a"}, "rightPath": {"value": "$b"}, "rightInputView": {"value": "r"}}
-    sample.snap(
-        "join", "transform-multijoin", "Join", {"joinPaths": {"value": [row]}}, inputs={"i0": "l", "i1": "r"}
-    )
-    rows = [
-        {"expression": {"value": f"${name}", "expression": True}, "targetPath": {"value": name}}
-        for name in "abc"
-    ]
+    sample.snap("join", "transform-multijoin", "Join", {"joinPaths": {"value": [row]}}, inputs={"i0": "l", "i1": "r"})
+    rows = [{"expression": {"value": f"${name}", "expression": True}, "targetPath": {"value": name}} for name in "abc"]
     sample.snap(
         "map",
         "transform-datatransform",
@@ -273,8 +264,7 @@ def test_a_join_with_two_open_sides_asks_both_and_warns() -> None:
     exported = run(sample.pipeline(), sample.run())
     fields = event(exported, "Join")["outputs"][0]["facets"]["columnLineage"]["fields"]
     origins = {
-        name: [origin["name"].partition(":")[0] for origin in column["inputFields"]]
-        for name, column in fields.items()
+        name: [origin["name"].partition(":")[0] for origin in column["inputFields"]] for name, column in fields.items()
     }
     assert origins == {"a": ["left"], "b": ["right"], "c": ["left", "right"]}
     assert any("c may come from either" in finding.message for finding in exported.findings)
@@ -287,9 +277,7 @@ def test_own_snap_classes_can_be_taught() -> None:
     """Role, system, place and settings of a class that nobody knows; a wrong role is an error with its
     place."""
     sample = Sample("own", "Own")
-    sample.snap(
-        "read", "acme-readthings", "Read", {"schemaName": {"value": "s"}, "thing": {"value": "t"}}, inputs={}
-    )
+    sample.snap("read", "acme-readthings", "Read", {"schemaName": {"value": "s"}, "thing": {"value": "t"}}, inputs={})
     taught = {
         "com-snaplogic-snaps-acme-readthings": {
             "role": "read",
@@ -312,17 +300,14 @@ JSON = st.recursive(
     | st.floats(allow_nan=False)
     | st.sampled_from(["", "$", "$a", "x", "value"]),
     lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["value", "label", "a"]), inner, max_size=2)
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["value", "label", "a"]), inner, max_size=2)
     ),
     max_leaves=6,
 )
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    members = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, inner in members for place in _places(inner, (*path, key)))]
 
 

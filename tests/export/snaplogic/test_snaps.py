@@ -48,9 +48,7 @@ def chain(kind: str, label: str, settings: Json, *uses: str, **more: Any) -> Sam
 def test_a_select_with_input_and_pass_through_puts_the_input_under_original() -> None:
     """Columns of the table beside it; the where clause's field is one of the input."""
     settings = {"tableName": lit("s.t"), "passThrough": lit(True), "whereClause": expr('"id = " + $a')}
-    sample = chain(
-        "postgres-select", "It", settings, "x", "original.b.c", account=account("shop", "postgres")
-    )
+    sample = chain("postgres-select", "It", settings, "x", "original.b.c", account=account("shop", "postgres"))
     it = event(run(sample, nested=Nested.PATH), "It")
     assert datasets(it["inputs"]) == ["SnapLogic | Gen", "Postgres | shopdb.s.t"]
     assert columns(it["inputs"][1]) == ["x"]
@@ -146,9 +144,7 @@ def test_a_csv_parser_without_header_has_its_listed_columns() -> None:
         ("flow-gate", {}, [], ["SnapLogic | It"]),
     ],
 )
-def test_endpoints_of_the_class_table(
-    kind: str, settings: Json, inputs: list[str], outputs: list[str]
-) -> None:
+def test_endpoints_of_the_class_table(kind: str, settings: Json, inputs: list[str], outputs: list[str]) -> None:
     """The system and the name that the settings give; the own output because a Mapper takes it."""
     it = event(run(chain(kind, "It", settings, "a")), "It")
     assert datasets(it["inputs"]) == ["SnapLogic | Gen", *inputs]
@@ -196,9 +192,7 @@ def test_a_child_run_whose_parent_has_no_name_stands_alone() -> None:
     document = sample.run()
     document["response_map"]["parent_ruuid"] = "org_cdcc6929-2f45-4678-b09d-6b79965eda32"
     pipeline = json.dumps(sample.pipeline()).encode()
-    exported = export_snaplogic(
-        [Source("p.slp", pipeline)], [Source("r.json", json.dumps(document).encode())]
-    )
+    exported = export_snaplogic([Source("p.slp", pipeline)], [Source("r.json", json.dumps(document).encode())])
     assert len(exported.events) == 3
     assert any("stands alone" in finding.message for finding in exported.findings)
 

@@ -140,9 +140,7 @@ def read_accounts(data: bytes, file: str) -> tuple[Account, ...]:
 def read_namespaces(data: bytes, file: str) -> dict[str, Mapped]:
     """The namespaces file: account label, path or id to `{"system", "openlineage_namespace", "database"}`."""
     return {
-        label: Mapped(
-            node.get("system").text(), node.get("openlineage_namespace").text(), node.get("database").text()
-        )
+        label: Mapped(node.get("system").text(), node.get("openlineage_namespace").text(), node.get("database").text())
         for label, node in read_json(data, file).items()
     }
 
@@ -200,9 +198,7 @@ def _located(identity: tuple[str, str, str], settings: Node, connection: Node) -
     host = connection.get("hostname").unwrap().text()
     port = connection.get("portNumber").unwrap().text()
     database = connection.get("databaseName").unwrap().text()
-    brokers = [
-        row.get("bootstrapServer").unwrap().text() for row in settings.get("bootstrapServerList").table()
-    ]
+    brokers = [row.get("bootstrapServer").unwrap().text() for row in settings.get("bootstrapServerList").table()]
     if brokers:
         host, _, port = brokers[0].partition(":")
     url = _first(connection, settings, "customJdbcUrl") or _first(connection, settings, "jdbcUrl")
@@ -210,9 +206,7 @@ def _located(identity: tuple[str, str, str], settings: Node, connection: Node) -
         named = _JDBC_DATABASE.search(url)
         system = _JDBC_SYSTEMS.get(match["scheme"].lower(), "")
         found = named[1] if named else match["db"] or ""
-        return Account(
-            *identity, host or match["host"], port or match["port"] or "", database or found, system
-        )
+        return Account(*identity, host or match["host"], port or match["port"] or "", database or found, system)
     return Account(*identity, host, port, database)
 
 

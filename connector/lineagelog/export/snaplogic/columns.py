@@ -111,9 +111,7 @@ def shape_of(port: Port, outcomes: Mapping[Key, Outcome]) -> Shape:
     return outcome.errors.get(port.error_view, Shape()) if port.error_view else outcome.output
 
 
-def _step(
-    key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], wanted: Wanted
-) -> Step:
+def _step(key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], wanted: Wanted) -> Step:
     vertex = graph.vertices[key]
     labels = {view.id: view.label for view in vertex.snap.inputs}
     inputs = tuple(
@@ -131,9 +129,7 @@ def _forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Ke
         errors = {view: _error_shape(step, wanted.get(Port(key, view), {})) for view in views}
         reads = {name: _read_shape(step) for name in step.rule.reads}
         writes = {name: _written(step) for name in step.rule.writes}
-        outcomes[key] = Outcome(
-            _OUTPUTS.get(step.rule.role, _unknown)(step), errors, reads, writes, _used(step)
-        )
+        outcomes[key] = Outcome(_OUTPUTS.get(step.rule.role, _unknown)(step), errors, reads, writes, _used(step))
     return outcomes
 
 
@@ -204,8 +200,7 @@ def _passed(step: Step) -> dict[Path, Column]:
     return {
         path: column
         for path, column in _united(step).columns.items()
-        if not any(starts_with(path, prefix) for prefix in gone)
-        and (rule.passes or not starts_with(path, rule.root))
+        if not any(starts_with(path, prefix) for prefix in gone) and (rule.passes or not starts_with(path, rule.root))
     }
 
 
@@ -233,9 +228,7 @@ def _whole(assignment: Assignment, step: Step) -> dict[Path, Column]:
         for item in step.inputs:
             below = {path for path in item.shape.columns if starts_with(path, read) and path != read}
             for path in sorted(below):
-                columns[path[len(read) :]] = Column(
-                    ((item.port, path),), assignment.description, assignment.subtype
-                )
+                columns[path[len(read) :]] = Column(((item.port, path),), assignment.description, assignment.subtype)
     for path in step.wanted:
         if path not in columns:
             columns[path] = _column(assignment, ROOT, step.inputs)
@@ -289,15 +282,10 @@ def _split(step: Step) -> Shape:
     paths."""
     rule = step.rule
     known = {
-        path[len(rule.split) :]
-        for item in step.inputs
-        for path in item.shape.columns
-        if starts_with(path, rule.split)
+        path[len(rule.split) :] for item in step.inputs for path in item.shape.columns if starts_with(path, rule.split)
     }
     columns: dict[Path, Column] = {}
-    for path in dict.fromkeys(
-        (*sorted(known - {ROOT}), *step.wanted, *(item[-1:] for item in rule.includes))
-    ):
+    for path in dict.fromkeys((*sorted(known - {ROOT}), *step.wanted, *(item[-1:] for item in rule.includes))):
         columns[path] = Column(_origins(_before_split(rule, path), step.inputs), MAPPING)
     return Shape(columns)
 
@@ -318,9 +306,7 @@ def _read_shape(step: Step) -> Shape:
         return Shape()
     if rule.closed:
         return Shape({read: Column() for item in rule.columns for read in item.reads}, open=False)
-    return Shape(
-        {path: Column(maybe=maybe) for path, maybe in step.wanted.items() if path[:1] != _echo(step)}
-    )
+    return Shape({path: Column(maybe=maybe) for path, maybe in step.wanted.items() if path[:1] != _echo(step)})
 
 
 def _echo(step: Step) -> Path:
@@ -332,8 +318,7 @@ def _read(step: Step) -> Shape:
     rule = step.rule
     if rule.closed:
         columns = {
-            item.target: Column(tuple((name, item.reads[0]) for name in rule.reads), MAPPING)
-            for item in rule.columns
+            item.target: Column(tuple((name, item.reads[0]) for name in rule.reads), MAPPING) for item in rule.columns
         }
     else:
         columns = {
@@ -382,9 +367,7 @@ def _unknown(step: Step) -> Shape:
 
 def _error_shape(step: Step, wanted: Mapping[Path, bool]) -> Shape:
     """An error document: what successors use of it; the failing input is under `original`."""
-    columns = {
-        path: _origins(path[1:], step.inputs) if path[0] == ORIGINAL and path[1:] else () for path in wanted
-    }
+    columns = {path: _origins(path[1:], step.inputs) if path[0] == ORIGINAL and path[1:] else () for path in wanted}
     return Shape({path: Column(sources, MAPPING if sources else "") for path, sources in columns.items()})
 
 
@@ -418,9 +401,7 @@ class _Demand:
             fields[path] = fields.get(path, True) and maybe
 
 
-def _backward(
-    graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], undecided: bool
-) -> Wanted:
+def _backward(graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], undecided: bool) -> Wanted:
     demand = _Demand()
     for key in reversed(graph.order):
         step = _step(key, graph, rules, outcomes, demand.wanted)
@@ -539,9 +520,7 @@ def _ask_echo(step: Step, demand: _Demand, wanted: Mapping[Path, bool]) -> None:
 
 def _ask_child(step: Step, demand: _Demand, _undecided: bool) -> None:
     for path, maybe in step.wanted.items():
-        demand.ask(
-            (item for item in step.inputs if item.edge.from_child and _may_have(item, path)), path, maybe
-        )
+        demand.ask((item for item in step.inputs if item.edge.from_child and _may_have(item, path)), path, maybe)
 
 
 _ASKERS: Mapping[Role, Callable[[Step, _Demand, bool], None]] = {
@@ -564,9 +543,7 @@ def undecided_joins(
     for key in graph.order:
         columns = outcomes[key].output.columns
         doubtful = [
-            path
-            for path, column in columns.items()
-            if column.maybe and len({ref for ref, _ in column.sources}) > 1
+            path for path, column in columns.items() if column.maybe and len({ref for ref, _ in column.sources}) > 1
         ]
         if rules[key].role is Role.JOIN and doubtful:
             found.append((graph.vertices[key], doubtful))

@@ -137,9 +137,7 @@ def read_json(data: bytes, file: str) -> Node:
         return Node(file, "$", orjson.loads(data))
     except orjson.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(
-            f"{file}: {where}: not JSON ({error.msg.split(': line')[0]}); export the file again"
-        ) from None
+        raise InputError(f"{file}: {where}: not JSON ({error.msg.split(': line')[0]}); export the file again") from None
 
 
 def _kind(value: object) -> str:

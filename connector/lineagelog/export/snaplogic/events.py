@@ -158,9 +158,7 @@ class _Writer:
         facets = self.facets(job)
         run_facets = {"parent": facets.facet("parent", parent)}
         if run.failed:
-            run_facets["errorMessage"] = _error(
-                facets, run.error or f"the pipeline ended in state {run.state}", ""
-            )
+            run_facets["errorMessage"] = _error(facets, run.error or f"the pipeline ended in state {run.state}", "")
         own: Event = {"namespace": NAMESPACE, "name": job.name}
         if self.options.modern:
             own["facets"] = {"jobType": _job_type(facets, "PIPELINE")}
@@ -295,11 +293,7 @@ def _documents_in(vertex: Vertex, port: Port, graph: Graph) -> int | None:
     views = {edge.dst_view for edge in edges if edge.port == port and not edge.from_child}
     shared = {edge.dst_view for edge in edges if edge.port != port}
     binary = {view.id for view in vertex.snap.inputs if view.binary}
-    return (
-        None
-        if not views or views & (shared | binary)
-        else _sum(vertex.ran.inputs.get(view) for view in views)
-    )
+    return None if not views or views & (shared | binary) else _sum(vertex.ran.inputs.get(view) for view in views)
 
 
 def _documents_out(vertex: Vertex) -> int | None:

@@ -55,9 +55,7 @@ def export_snaplogic(
         findings += odd
     if not runs:
         place = pipelines[0].name if pipelines else "no pipeline"
-        raise InputError(
-            f"{place}: no run information; give the API's answer for a run of this pipeline with --run"
-        )
+        raise InputError(f"{place}: no run information; give the API's answer for a run of this pipeline with --run")
     jobs = match(read, [run for source in runs for run in read_runs(source.data, source.name)], findings)
     all_vertices = vertices(jobs)
     rules = _rules(jobs, all_vertices, options, findings)
@@ -65,9 +63,7 @@ def export_snaplogic(
     outcomes = analyse(graph, rules)
     for vertex, paths in undecided_joins(graph, rules, outcomes):
         findings.append(_undecided(vertex, [format_path(path) for path in paths]))
-    findings += [
-        _stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed
-    ]
+    findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
     unique = tuple(dict.fromkeys(findings))
@@ -131,17 +127,13 @@ def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] 
 
 
 def _unknown(vertex: Vertex) -> Finding:
-    message = (
-        f"class {vertex.snap.class_id!r} is unknown, so are its columns and datasets; teach it with --classes"
-    )
+    message = f"class {vertex.snap.class_id!r} is unknown, so are its columns and datasets; teach it with --classes"
     return _finding(vertex, message)
 
 
 def _undecided(vertex: Vertex, columns: list[str]) -> Finding:
     listed = ", ".join(columns[:5]) + (" ..." if len(columns) > 5 else "")
-    return _finding(
-        vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns"
-    )
+    return _finding(vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns")
 
 
 def _stopped(vertex: Vertex) -> Finding:

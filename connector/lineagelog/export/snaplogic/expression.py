@@ -150,9 +150,7 @@ class _Collector:
             return self._json_path(arguments)
         return list(arguments)
 
-    def _method(
-        self, names: list[str], first: bool, method: str | None, arguments: tuple[Tree, ...]
-    ) -> list[Tree]:
+    def _method(self, names: list[str], first: bool, method: str | None, arguments: tuple[Tree, ...]) -> list[Tree]:
         self._function(method)
         if not first:
             return list(arguments)

@@ -24,9 +24,7 @@ _MODERN = {
     "schema": "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet",
     "inputStatistics": "1-0-0/InputStatisticsInputDatasetFacet.json#/$defs/InputStatisticsInputDatasetFacet",
-    "outputStatistics": (
-        "1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet"
-    ),
+    "outputStatistics": ("1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet"),
 }
 
 
@@ -76,9 +74,7 @@ class Facets:
         """The schema facet: column name to type. Documented events say VARCHAR for all; today's leave out
         what is unknown."""
         if self.modern:
-            fields = [
-                {"name": name, "type": kind} if kind else {"name": name} for name, kind in columns.items()
-            ]
+            fields = [{"name": name, "type": kind} if kind else {"name": name} for name, kind in columns.items()]
         else:
             fields = [{"name": name, "type": "VARCHAR", "description": ""} for name in columns]
         return self.facet("schema", {"fields": fields})
@@ -92,9 +88,7 @@ class Facets:
             )
         content: dict[str, Any] = {"fields": {name: _current(origin) for name, origin in columns.items()}}
         if uses:
-            content["dataset"] = [
-                _field(use) | {"transformations": [_transformation(use, "")]} for use in uses
-            ]
+            content["dataset"] = [_field(use) | {"transformations": [_transformation(use, "")]} for use in uses]
         return self.facet("columnLineage", content)
 
 
@@ -111,8 +105,7 @@ def _documented(origin: Origin) -> dict[str, Any]:
 
 def _current(origin: Origin) -> dict[str, Any]:
     fields = [
-        _field(field) | {"transformations": [_transformation(field, origin.description)]}
-        for field in origin.fields
+        _field(field) | {"transformations": [_transformation(field, origin.description)]} for field in origin.fields
     ]
     return {"inputFields": fields}
 

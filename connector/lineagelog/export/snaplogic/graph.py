@@ -103,9 +103,7 @@ def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Fin
     jobs: list[Job] = []
     for run in runs:
         if run.run_id in seen:
-            findings.append(
-                Finding(run.file, run.place, f"run {run.ruuid} was given twice; taken once", "note")
-            )
+            findings.append(Finding(run.file, run.place, f"run {run.ruuid} was given twice; taken once", "note"))
             continue
         seen.add(run.run_id)
         jobs.append(_job(_pipeline_of(run, pipelines), run, findings))
@@ -201,9 +199,7 @@ def _missing(pipeline: Pipeline, snap: Snap, run: Run, findings: list[Finding]) 
     place = f"snap_map.{snap.id}"
     if snap.disabled:
         findings.append(
-            Finding(
-                pipeline.file, place, f"Snap {snap.label!r} is disabled and did not run: no event", "note"
-            )
+            Finding(pipeline.file, place, f"Snap {snap.label!r} is disabled and did not run: no event", "note")
         )
     else:
         message = f"Snap {snap.label!r} is not among those that ran ({run.file}): no event"

@@ -269,9 +269,7 @@ class _Parser:
         return Tree("lambda", "=>", (self.expression(),))
 
     def _after_parameters(self, ahead: int) -> int:
-        while ahead < len(self.tokens) and (
-            self.tokens[ahead].kind is Kind.NAME or self.tokens[ahead].text == ","
-        ):
+        while ahead < len(self.tokens) and (self.tokens[ahead].kind is Kind.NAME or self.tokens[ahead].text == ","):
             ahead += 1
         closes = ahead < len(self.tokens) and self.tokens[ahead].text == ")"
         return ahead + 1 if closes else len(self.tokens)

@@ -107,9 +107,7 @@ def read_pipelines(data: bytes, file: str) -> tuple[list[Pipeline], list[Finding
     found = _pipeline_nodes(document)
     if not found:
         hint = (
-            "this looks like run information: give it with --run"
-            if _is_run(document)
-            else "export the pipeline again"
+            "this looks like run information: give it with --run" if _is_run(document) else "export the pipeline again"
         )
         raise document.error(f"no snap_map, so this is no SnapLogic pipeline; {hint}")
     findings: list[Finding] = []
@@ -189,9 +187,7 @@ def _views(node: Node) -> tuple[View, ...]:
 
 def _links(node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> tuple[Link, ...]:
     if not node.has("link_map"):
-        raise node.error(
-            "no link_map, so nothing tells how the Snaps are connected; export the pipeline again"
-        )
+        raise node.error("no link_map, so nothing tells how the Snaps are connected; export the pipeline again")
     links = node.get("link_map")
     if links.empty and len(snaps) > 1:
         hint = "export the pipeline again if it has links"
@@ -203,9 +199,7 @@ def _links(node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> tu
 def _link(name: str, node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> Link | None:
     keys = ("src_id", "src_view_id", "dst_id", "dst_view_id")
     link = Link(name, *(node.get(key).text() for key in keys))
-    lost = [
-        f"{key} {snap!r}" for key, snap in (("src_id", link.src), ("dst_id", link.dst)) if snap not in snaps
-    ]
+    lost = [f"{key} {snap!r}" for key, snap in (("src_id", link.src), ("dst_id", link.dst)) if snap not in snaps]
     if lost:
         message = f"dangling link {name}: no Snap with {' and '.join(lost)}; left out, the rest is exported"
         findings.append(Finding(node.file, node.place, message))

@@ -125,9 +125,7 @@ class Context:
             return Expression()
         found = read_expression(setting.text)
         if found.problem:
-            self.warn(
-                node, f"expression not understood ({found.problem}); its fields were found word by word"
-            )
+            self.warn(node, f"expression not understood ({found.problem}); its fields were found word by word")
         return found
 
 
@@ -227,9 +225,7 @@ _RESULT_TYPES = {
 
 def _result_type(facts: Expression) -> str:
     """The type of a value that one function alone makes; "" when it is not certain."""
-    return (
-        _RESULT_TYPES.get(facts.functions[0], "") if len(facts.functions) == 1 and not facts.operators else ""
-    )
+    return _RESULT_TYPES.get(facts.functions[0], "") if len(facts.functions) == 1 and not facts.operators else ""
 
 
 def _structure(snap: Snap, _context: Context) -> Rule:
@@ -273,9 +269,7 @@ def _conditional(snap: Snap, context: Context) -> Rule:
 
 def _join(snap: Snap, context: Context) -> Rule:
     joins = tuple(
-        JoinOn(
-            _path(row, "leftPath", context), _path(row, "rightPath", context), _text(row, "rightInputView")
-        )
+        JoinOn(_path(row, "leftPath", context), _path(row, "rightPath", context), _text(row, "rightInputView"))
         for row in snap.settings.get("joinPaths").table()
     )
     return Rule(Role.JOIN, joins=joins)
@@ -296,9 +290,7 @@ def _aggregate(snap: Snap, _context: Context) -> Rule:
         kind = "integer" if function.lower().startswith("count") else ""
         found.append(Assignment(target, (source,) if source else (), function, "AGGREGATION", kind))
     assignments = {assignment.target: assignment for assignment in found if assignment.target}
-    return Rule(
-        Role.MAP, tuple(assignments.values()), uses=tuple(Use(path, "GROUP_BY") for path in groups if path)
-    )
+    return Rule(Role.MAP, tuple(assignments.values()), uses=tuple(Use(path, "GROUP_BY") for path in groups if path))
 
 
 def _only_text(row: Node) -> str:
@@ -366,9 +358,7 @@ def child_parameters(snap: Snap, parameters: Mapping[str, str]) -> dict[str, str
 
 def _execute(snap: Snap, known: SnapClass, context: Context) -> Rule:
     """The tables of the statement; columns when it is a plain SELECT of one table."""
-    node = next(
-        (snap.settings.get(key) for key in known.settings if not snap.settings.get(key).unwrap().empty), None
-    )
+    node = next((snap.settings.get(key) for key in known.settings if not snap.settings.get(key).unwrap().empty), None)
     if node is None:
         return Rule(Role.EXECUTE)
     setting = node.setting()
@@ -403,21 +393,15 @@ def _endpoints(snap: Snap, known: SnapClass, context: Context, rule: Rule) -> Ru
     """The datasets that a reader or writer names in its settings."""
     names, columns = _datasets(snap, known, context)
     if not names and known.place is not Place.NONE:
-        context.warn(
-            snap.settings, f"Snap {snap.label!r}: no {' or '.join(known.settings)}, so its dataset is unknown"
-        )
+        context.warn(snap.settings, f"Snap {snap.label!r}: no {' or '.join(known.settings)}, so its dataset is unknown")
     if known.role is Role.WRITE:
         condition = [key for key in ("updateCondition", "deleteCondition") if snap.settings.has(key)]
-        uses = [
-            use for key in condition for use in _uses(context.expression(snap.settings.get(key)), "FILTER")
-        ]
+        uses = [use for key in condition for use in _uses(context.expression(snap.settings.get(key)), "FILTER")]
         return replace(rule, writes=names, payload=_payload(snap, context), uses=tuple(uses))
     uses = _uses(context.expression(snap.settings.get("whereClause")), "FILTER")
     listed = [_column(_only_text(row)) for row in snap.settings.get("outputFields").table()] or list(columns)
     given = tuple(_identity(parse_path(name)) for name in listed if name)
-    return replace(
-        rule, reads=names, columns=given, closed=bool(given), passes=_passes(snap), uses=tuple(uses)
-    )
+    return replace(rule, reads=names, columns=given, closed=bool(given), passes=_passes(snap), uses=tuple(uses))
 
 
 def _column(text: str) -> str:
@@ -434,9 +418,7 @@ def _payload(snap: Snap, context: Context) -> tuple[Path, ...] | None:
     return None if ROOT in reads or not facts[0].reads else reads
 
 
-def _datasets(
-    snap: Snap, known: SnapClass, context: Context
-) -> tuple[tuple[DatasetName, ...], tuple[str, ...]]:
+def _datasets(snap: Snap, known: SnapClass, context: Context) -> tuple[tuple[DatasetName, ...], tuple[str, ...]]:
     settings = snap.settings
     if known.place is Place.TABLE:
         schema_key, table_key = known.settings
@@ -463,8 +445,7 @@ def _names(node: Node, context: Context) -> list[str]:
     """One name, a list of names or a table of rows with one name each."""
     if isinstance(node.unwrap().value, list):
         cells = [
-            row if not isinstance(row.value, dict) or row.has("value") else row.items()[0][1]
-            for row in node.table()
+            row if not isinstance(row.value, dict) or row.has("value") else row.items()[0][1] for row in node.table()
         ]
         return [name for cell in cells if (name := context.resolve(cell))]
     name = context.resolve(node)
@@ -494,12 +475,7 @@ def _table(snap: Snap, known: SnapClass, context: Context, schema: str, table: s
 
 def _with_columns(context: Context, rule: Rule) -> Rule:
     """Columns that a person told for the dataset (`--columns`) win over what the pipeline leaves open."""
-    told = [
-        context.columns[name]
-        for dataset in rule.reads
-        for name in _spellings(dataset)
-        if name in context.columns
-    ]
+    told = [context.columns[name] for dataset in rule.reads for name in _spellings(dataset) if name in context.columns]
     if not told or rule.closed:
         return rule
     return replace(rule, columns=tuple(_identity((column,)) for column in told[0]), closed=True)

@@ -96,9 +96,7 @@ def _run(node: Node) -> Run:
     if node.has("link_map") or not ruuid:
         raise node.error(f"no ruuid, so this is no run information; {_DETAIL}")
     if not node.has("snap_map"):
-        raise node.error(
-            f"no snap_map (level=summary leaves it out), so nothing tells which Snaps ran; {_DETAIL}"
-        )
+        raise node.error(f"no snap_map (level=summary leaves it out), so nothing tells which Snaps ran; {_DETAIL}")
     try:
         run_id = run_part(ruuid)
     except ValueError:
@@ -187,9 +185,7 @@ def _time(node: Node) -> datetime:
 def _parsed(node: Node) -> datetime:
     try:
         if (milliseconds := node.number()) is not None:
-            return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(
-                microsecond=milliseconds % 1000 * 1000
-            )
+            return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
         time = datetime.fromisoformat(node.text())
         time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
         return time.replace(microsecond=time.microsecond // 1000 * 1000)

@@ -10,19 +10,13 @@ import re
 from dataclasses import dataclass
 
 _NAME = r'(?:"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\]|[^\s"`\[\]().,;=<>+*/|\'-]+)'
-_WORDS = re.compile(
-    rf"'(?:[^']|'')*'|--[^\n]*|/\*.*?(?:\*/|\Z)|{_NAME}(?:\s*\.\s*{_NAME})*|[(),;]", re.DOTALL
-)
-_NO_TABLE = frozenset(
-    {"SELECT", "VALUES", "SET", "LATERAL", "UNNEST", "TABLE", "ONLY", "DUAL", "WHERE", "ON"}
-)
+_WORDS = re.compile(rf"'(?:[^']|'')*'|--[^\n]*|/\*.*?(?:\*/|\Z)|{_NAME}(?:\s*\.\s*{_NAME})*|[(),;]", re.DOTALL)
+_NO_TABLE = frozenset({"SELECT", "VALUES", "SET", "LATERAL", "UNNEST", "TABLE", "ONLY", "DUAL", "WHERE", "ON"})
 _MODIFIERS = frozenset({"TABLE", "ONLY", "IF", "NOT", "EXISTS", "OVERWRITE", "IGNORE", "LOW_PRIORITY"})
 _SOQL = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s+(?P<object>\w+)", re.IGNORECASE | re.DOTALL)
 _FIELD = re.compile(r"\w+(?:\.\w+)*")
 _SELECT = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s", re.IGNORECASE | re.DOTALL)
-_ITEM = re.compile(
-    rf"(?P<column>{_NAME}(?:\s*\.\s*{_NAME})*)(?:\s+(?:AS\s+)?(?P<alias>{_NAME}))?", re.IGNORECASE
-)
+_ITEM = re.compile(rf"(?P<column>{_NAME}(?:\s*\.\s*{_NAME})*)(?:\s+(?:AS\s+)?(?P<alias>{_NAME}))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +97,4 @@ def _with_names(words: list[str]) -> frozenset[str]:
     if not any(word.upper() == "WITH" for word in words):
         return frozenset()
     starts = {at + 1 for at, word in enumerate(words) if word == "," or word.upper() in ("WITH", "RECURSIVE")}
-    return frozenset(
-        words[at].lower() for at in starts if at + 1 < len(words) and words[at + 1].upper() in ("AS", "(")
-    )
+    return frozenset(words[at].lower() for at in starts if at + 1 < len(words) and words[at + 1].upper() in ("AS", "("))

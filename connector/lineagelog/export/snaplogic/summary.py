@@ -39,9 +39,7 @@ class Summary:
         return {**asdict(self), "column_coverage": self.coverage}
 
 
-def summarise(
-    events: Sequence[dict[str, Any]], findings: Iterable[Finding], runs: int, virtual: str
-) -> Summary:
+def summarise(events: Sequence[dict[str, Any]], findings: Iterable[Finding], runs: int, virtual: str) -> Summary:
     """Count what the events hold; `virtual` is the namespace of virtual datasets."""
     outputs = [dataset for event in events for dataset in event["outputs"]]
     inputs = [dataset for event in events for dataset in event["inputs"]]
@@ -56,9 +54,7 @@ def summarise(
         events=len(events),
         failed=sum(event["eventType"] == "FAIL" for event in events),
         jobs=len({event["job"]["name"] for event in events}),
-        virtual_datasets=len(
-            {dataset["name"] for dataset in (*inputs, *outputs) if dataset["namespace"] == virtual}
-        ),
+        virtual_datasets=len({dataset["name"] for dataset in (*inputs, *outputs) if dataset["namespace"] == virtual}),
         tables_read=len({_identity(dataset) for dataset in inputs if dataset["namespace"] != virtual}),
         tables_written=len({_identity(dataset) for dataset in outputs if dataset["namespace"] != virtual}),
         columns=len(fields),

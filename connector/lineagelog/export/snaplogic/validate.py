@@ -32,9 +32,7 @@ def problems(events: Sequence[dict[str, Any]], modern: bool) -> list[str]:
     seen: set[str] = set()
     for event in events:
         job = event["job"]["name"]
-        found += [
-            f"{job}: {problem}" for problem in (*_schema_problems(event, modern), *_own_problems(event))
-        ]
+        found += [f"{job}: {problem}" for problem in (*_schema_problems(event, modern), *_own_problems(event))]
         if event["run"]["runId"] in seen:
             found.append(f"{job}: run id {event['run']['runId']} is used twice")
         seen.add(event["run"]["runId"])

@@ -40,9 +40,7 @@ class VirtualDataset:
     error_view: str = ""
 
 
-def virtual_name(
-    label: str, snap_id: str, error_view: str = "", names: VirtualNames = VirtualNames.DOCUMENTED
-) -> str:
+def virtual_name(label: str, snap_id: str, error_view: str = "", names: VirtualNames = VirtualNames.DOCUMENTED) -> str:
     """The dataset name for the documents that a Snap puts out (on its error view `error_view`, if given)."""
     if names is VirtualNames.SNAPLOGIC:
         name = f"VIRTUAL_DB.VIRTUAL_SCHEMA.{label}:{snap_id[:5]}"
