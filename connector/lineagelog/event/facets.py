@@ -84,23 +84,21 @@ def text_or_none(facet: dict[str, Any], name: str) -> str | None:
 
 def job_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Processing type, integration and job type of a jobType facet."""
-    return _unless_empty(tuple([text_or_none(facet, name) for name in ("processingType", "integration", "jobType")]))
+    return _unless_empty(
+        (text_or_none(facet, "processingType"), text_or_none(facet, "integration"), text_or_none(facet, "jobType"))
+    )
 
 
 def parent(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Job namespace, job name and run id of a parent facet, then the same of its root."""
-    return _unless_empty(_job_and_run(facet) + _job_and_run(facet.get("root")))
+    root = facet.get("root")
+    return _unless_empty(_job_and_run(facet) + (_job_and_run(root) if type(root) is dict else (None, None, None)))
 
 
-def _job_and_run(value: Any) -> tuple[str | None, ...]:
-    namespace = name = run_id = None
-    if type(value) is dict:
-        job, run = value.get("job"), value.get("run")
-        if type(job) is dict:
-            namespace, name = text_or_none(job, "namespace"), text_or_none(job, "name")
-        if type(run) is dict:
-            run_id = text_or_none(run, "runId")
-    return namespace, name, run_id
+def _job_and_run(holder: dict[str, Any]) -> tuple[str | None, ...]:
+    job, run = holder.get("job"), holder.get("run")
+    namespace, name = (text_or_none(job, "namespace"), text_or_none(job, "name")) if type(job) is dict else (None, None)
+    return namespace, name, text_or_none(run, "runId") if type(run) is dict else None
 
 
 def nominal_time(facet: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -116,7 +114,7 @@ def _time(value: Any) -> Any:
 
 
 def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    return values if any([value is not None for value in values]) else None  # noqa: C419  # half the time
+    return None if values.count(None) == len(values) else values
 
 
 class Fact(NamedTuple):

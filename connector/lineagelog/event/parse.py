@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from .canonical import mended
 from .decoding import Decoded, RefusedError, decode, decode_event
 from .model import AssertionResult, DatasetSighting, Event, EventKind, Reason, Rejected, RunSighting, TestResult
-from .sightings import Notices, dataset_sightings, limit_name, run_sighting, test_results
+from .sightings import DatasetGatherer, Notices, limit_name, run_sighting, test_results
 from .times import BadTimeError, parse_time
 
 __all__ = ["MAX_EVENT_TYPE", "MAX_RUN_ID", "Check", "decode", "identity", "parse"]
@@ -20,6 +20,8 @@ MAX_RUN_ID: Final = 512
 MAX_EVENT_TYPE: Final = 64
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+_KINDS: Final = (("run", EventKind.RUN), ("job", EventKind.JOB), ("dataset", EventKind.DATASET))
 
 type Check = Callable[[Any], tuple[str, str] | None]
 """A further check of the decoded event (strict mode): None, or the JSON path and what is wrong there."""
@@ -85,7 +87,8 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
         run_id = _run_id(tree["run"].get("runId"))
         event_type = _event_type(tree.get("eventType"), notices)
         run = run_sighting(tree, event_type, notices)
-        datasets, assertions = dataset_sightings(tree, notices)
+        gathered = DatasetGatherer(tree, notices)
+        datasets, assertions = gathered.sightings(), tuple(gathered.assertions)
         tests = test_results(tree, notices)
     producer = tree.get("producer")
     return Event(
@@ -108,11 +111,11 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
 
 
 def _kind(tree: dict[str, Any]) -> EventKind:
-    for kind in EventKind:
-        value = tree.get(kind)
+    for member, kind in _KINDS:
+        value = tree.get(member)
         if value is not None:
             if type(value) is not dict:
-                _refuse(Reason.WRONG_TYPE, f"$.{kind}", "must be an object")
+                _refuse(Reason.WRONG_TYPE, f"$.{member}", "must be an object")
             return kind
     _refuse(Reason.NOT_AN_EVENT, "$", "has neither run, job nor dataset")
 

@@ -16,7 +16,8 @@ MAX_NOTICES: Final = 50
 """More notices of one event than these tell nothing new."""
 
 STATUSES: Final = frozenset(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN"))
-_SIDES: Final = (("inputs", "I", "inputFacets"), ("outputs", "O", "outputFacets"))
+_SIDES: Final = (("inputs", "I", ("inputFacets", "facets")), ("outputs", "O", ("outputFacets", "facets")))
+_NONE: Final = frozenset[str]()
 _RUN_TABLE: Final = table.by_facet(table.RUN_FACTS)
 _JOB_TABLE: Final = table.by_facet(table.JOB_FACTS)
 _DATASET_TABLE: Final = table.by_facet(table.DATASET_FACTS)
@@ -28,49 +29,78 @@ type Found = dict[str, Any]
 class Notices(list[Notice]):
     """The notices of one event, up to MAX_NOTICES."""
 
-    def note(self, code: str, path: str) -> None:
-        """Add a notice while there is room."""
+    def note(self, code: str, *path: str) -> None:
+        """Add a notice while there is room; ``path`` may come in parts."""
         if len(self) < MAX_NOTICES:
-            self.append(Notice(code, path))
+            self.append(Notice(code, ".".join(path)))
 
 
 def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> RunSighting:
     """What the event says of its run, itself and by the facets of run and job."""
     found: Found = {}
     for member, lines in (("run", _RUN_TABLE), ("job", _JOB_TABLE)):
-        facets = tree[member].get("facets")
-        if facets is not None:
-            _look_up(facets, lines, f"$.{member}.facets", found, {}, set(), notices)
+        facets = _facets(tree[member], "facets", f"$.{member}", notices)
+        if facets:
+            _look_up(facets, lines, found, {}, notices, f"$.{member}", "facets")
     return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
 
 
-def dataset_sightings(
-    tree: dict[str, Any], notices: Notices
-) -> tuple[tuple[DatasetSighting, ...], tuple[AssertionResult, ...]]:
-    """One sighting per dataset and direction, and the assertions about the datasets in the order of the event."""
-    sightings: dict[tuple[str, str, str], Found] = {}
-    assertions: list[AssertionResult] = []
-    seen: dict[Any, int] = {}
-    for side, direction, own in _SIDES:
-        entries = tree.get(side)
-        if entries is None:
-            continue
-        for index, entry in _entries(entries, f"$.{side}", notices):
-            path = f"$.{side}[{index}]"
-            named = _names(entry, path, notices)
-            if named is None:
+class DatasetGatherer:
+    """What an event says of its datasets: one sighting per dataset and direction, and the assertions in their order."""
+
+    __slots__ = ("_notices", "_seen", "_sightings", "assertions")
+
+    def __init__(self, tree: dict[str, Any], notices: Notices) -> None:
+        self.assertions: list[AssertionResult] = []
+        self._notices = notices
+        self._seen: dict[Any, int] = {}
+        self._sightings: dict[tuple[str, str, str], Found] = {}
+        for side, direction, containers in _SIDES:
+            entries = tree.get(side)
+            if entries is not None:
+                for index, entry in _entries(entries, f"$.{side}", notices):
+                    self._add(direction, entry, containers, f"$.{side}[{index}]")
+
+    def sightings(self) -> tuple[DatasetSighting, ...]:
+        """The sightings, in the order of the first entry of each."""
+        return tuple([DatasetSighting(*key, **found) for key, found in self._sightings.items()])
+
+    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, str], path: str) -> None:
+        names = _names(entry, path, self._notices)
+        if names is None:
+            return
+        found: Found = {}
+        places: dict[str, int] = {}
+        asserted = False
+        for container in containers:
+            if container not in entry:
                 continue
-            found = _dataset_facts(entry, own, path, notices)
-            key = (direction, *named)
-            earlier = sightings.get(key)
-            sightings[key] = found if earlier is None else _merge_entries(earlier, found)
-            for container in (own, "facets"):
-                facets = entry.get(container)
-                if facets and type(facets) is dict and table.ASSERTIONS_FACET in facets:
-                    place = f"{path}.{container}.{table.ASSERTIONS_FACET}"
-                    if _assertions(facets[table.ASSERTIONS_FACET], place, named, assertions, seen, notices):
-                        break
-    return tuple([DatasetSighting(*key, **found) for key, found in sightings.items()]), tuple(assertions)
+            facets = _facets(entry, container, path, self._notices)
+            if facets:
+                _look_up(facets, _DATASET_TABLE, found, places, self._notices, path, container)
+                if table.ASSERTIONS_FACET in facets and not asserted:
+                    asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], f"{path}.{container}", names)
+        if "deleted" in found:
+            found["deleted"] = found["deleted"].difference(found)  # a value beats a deletion of the same time
+        key = (direction, *names)
+        earlier = self._sightings.get(key)
+        self._sightings[key] = found if earlier is None else _merge_entries(earlier, found)
+
+    def _add_assertions(self, facet: Any, path: str, dataset: tuple[str, str]) -> bool:
+        """Add the assertions of one facet; false if it has no list of them, so that the next container may have one."""
+        listed = facet.get("assertions") if type(facet) is dict else None
+        if listed is None:
+            return False
+        path = f"{path}.{table.ASSERTIONS_FACET}.assertions"
+        for index, entry in _entries(listed, path, self._notices):
+            assertion, name = text_or_none(entry, "assertion"), text_or_none(entry, "name")
+            if assertion is None and name is None:
+                self._notices.note("assertion_without_name", f"{path}[{index}]")
+                continue
+            success, severity = table.boolean(entry.get("success")), text_or_none(entry, "severity")
+            row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
+            self.assertions.append(AssertionResult(*row, _occurrence(self._seen, row)))
+        return True
 
 
 def test_results(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ...]:
@@ -79,7 +109,8 @@ def test_results(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ..
     facet = facets.get(table.TESTS_FACET) if type(facets) is dict else None
     if type(facet) is not dict or facet.get("tests") is None:
         return ()
-    results, seen = [], dict[Any, int]()
+    results: list[TestResult] = []
+    seen: dict[Any, int] = {}
     path = f"$.run.facets.{table.TESTS_FACET}.tests"
     for index, entry in _entries(facet["tests"], path, notices):
         name, kind = text_or_none(entry, "name"), text_or_none(entry, "type")
@@ -97,30 +128,37 @@ def limit_name(name: str, path: str) -> None:
         raise RefusedError(Reason.TOO_LONG, path, f"is longer than {MAX_NAME} bytes")
 
 
+def _facets(holder: dict[str, Any], container: str, path: str, notices: Notices) -> dict[str, Any] | None:
+    facets = holder.get(container)
+    if facets is None or type(facets) is dict:
+        return facets
+    notices.note("not_an_object", f"{path}.{container}")
+    return None
+
+
 def _look_up(
-    facets: Any,
+    facets: dict[str, Any],
     lines: table.Table,
-    path: str,
     found: Found,
     places: dict[str, int],
-    deleted: set[str],
     notices: Notices,
+    *path: str,
 ) -> None:
-    """Fill ``found`` from one facets object; ``places`` remembers which line of the table gave each member."""
-    if type(facets) is not dict:
-        notices.note("not_an_object", path)
-        return
+    """Fill ``found`` from one facets object; ``places`` remembers which line of the table gave each member.
+
+    The path comes in parts, since it is needed for notices only.
+    """
     for name, facet in facets.items():
         if name not in lines or facet is None:
             continue
         if type(facet) is not dict:
-            notices.note("not_an_object", f"{path}.{name}")
+            notices.note("not_an_object", *path, name)
             continue
         for place, member, step, read, deletable in lines[name]:
             if member in found and places[member] <= place:
                 continue  # an earlier line, or the same line in an earlier container, has a value
             if deletable and facet.get("_deleted") is True:
-                deleted.add(member)
+                found["deleted"] = found.get("deleted", frozenset()) | {member}
                 continue
             value = facet if step is None else facet.get(step)
             if value is None:
@@ -128,7 +166,7 @@ def _look_up(
             try:
                 value = read(value)
             except table.UnreadableError as problem:
-                notices.note(str(problem), f"{path}.{name}.{step}")
+                notices.note(str(problem), *path, name, step or "")
                 continue
             if value is not None:
                 found[member] = value
@@ -146,56 +184,18 @@ def _names(entry: dict[str, Any], path: str, notices: Notices) -> tuple[str, str
     elif type(namespace) is not str or not namespace:
         notices.note("dataset_without_namespace", f"{path}.namespace")
         return None
-    limit_name(name, f"{path}.name")
-    limit_name(namespace, f"{path}.namespace")
+    if len(name) + len(namespace) > MAX_NAME // 4:
+        limit_name(name, f"{path}.name")
+        limit_name(namespace, f"{path}.namespace")
     return namespace, name
-
-
-def _dataset_facts(entry: dict[str, Any], own: str, path: str, notices: Notices) -> Found:
-    """What one entry of inputs or outputs carries; the facets of its own kind come before the common ones."""
-    found: Found = {}
-    places: dict[str, int] = {}
-    deleted: set[str] = set()
-    for container in (own, "facets"):
-        facets = entry.get(container)
-        if facets is not None:
-            _look_up(facets, _DATASET_TABLE, f"{path}.{container}", found, places, deleted, notices)
-    if deleted:
-        deleted.difference_update(found)  # a value beats a deletion at the same time
-        if deleted:
-            found["deleted"] = frozenset(deleted)
-    return found
 
 
 def _merge_entries(earlier: Found, later: Found) -> Found:
     """One dataset twice on one side (a self join): each member from the last entry that carries it."""
     merged = earlier | later
-    deleted = (earlier.get("deleted", frozenset()) | later.get("deleted", frozenset())) - merged.keys()
-    merged.pop("deleted", None)
-    return merged | ({"deleted": deleted} if deleted else {})
-
-
-def _assertions(
-    facet: Any,
-    path: str,
-    dataset: tuple[str, str],
-    results: list[AssertionResult],
-    seen: dict[Any, int],
-    notices: Notices,
-) -> bool:
-    """Add the assertions of one facet; false if it has no list of them, so that the next container may have one."""
-    listed = facet.get("assertions") if type(facet) is dict else None
-    if listed is None:
-        return False
-    for index, entry in _entries(listed, f"{path}.assertions", notices):
-        assertion, name = text_or_none(entry, "assertion"), text_or_none(entry, "name")
-        if assertion is None and name is None:
-            notices.note("assertion_without_name", f"{path}.assertions[{index}]")
-            continue
-        success, severity = table.boolean(entry.get("success")), text_or_none(entry, "severity")
-        row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
-        results.append(AssertionResult(*row, _occurrence(seen, row)))
-    return True
+    if "deleted" in merged:
+        merged["deleted"] = (earlier.get("deleted", _NONE) | later.get("deleted", _NONE)).difference(merged)
+    return merged
 
 
 def _entries(value: Any, path: str, notices: Notices) -> Iterator[tuple[int, dict[str, Any]]]:
