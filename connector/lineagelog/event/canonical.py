@@ -26,8 +26,6 @@ _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """What the serializer writes as an integer."""
 _EXACT_FLOAT = 2.0**53
 _SMALL, _LONG = 1e-300, 1000
-"""An exponent may hide thousands of digits where the value is smaller or the text longer; without an exponent twice
-the length will do, so that the text that jsonb gives back for an unchanged number is read unchanged too."""
 _REPLACED = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -51,11 +49,15 @@ def fold_float(text: str) -> int | float:
     Raises AwkwardNumberError for one that is out of range or has to be rewritten before PostgreSQL takes it.
     """
     value = float(text)
-    if (
-        (-_SMALL < value < _SMALL or len(text) > _LONG) and (len(text) > 2 * _LONG or "e" in text or "E" in text)
-    ) or math.isinf(value):
+    if (-_SMALL < value < _SMALL or len(text) > _LONG or math.isinf(value)) and _is_awkward(text, value):
         raise AwkwardNumberError(text[:40])
     return _folded(value, text)
+
+
+def _is_awkward(text: str, value: float) -> bool:
+    """Without an exponent, a number may be as long as jsonb writes one that came with an exponent."""
+    exponent = text.lower().partition("e")[2].lstrip("+-0")
+    return math.isinf(value) or len(exponent) > 3 or len(text) > (_LONG if exponent else 3 * _LONG)
 
 
 def fold_any_float(text: str) -> int | float:
@@ -68,7 +70,7 @@ def _folded(value: float, text: str) -> int | float:
         return value
     if -_EXACT_FLOAT < value < _EXACT_FLOAT:
         return int(value)
-    if _MIN_INTEGER <= value <= _MAX_INTEGER:
+    if _MIN_INTEGER <= value <= 2.0**64:  # to which the greatest integer rounds
         exact = Decimal(text)
         if _MIN_INTEGER <= exact <= _MAX_INTEGER and exact == exact.to_integral_value():
             return int(exact)

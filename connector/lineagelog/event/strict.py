@@ -27,17 +27,14 @@ def strict_check(tree: Any) -> tuple[str, str] | None:
     SettingsError where the extra ``strict`` is not installed.
     """
     schemas = load_schemas()
-    for _, kind in ((m, k) for m, k in _KINDS if tree.get(m) is not None):
-        problem = _first_problem(schemas.events[kind], tree, ())
-        if problem is not None:
-            return problem
-        break
+    kind = next((kind for member, kind in _KINDS if tree.get(member) is not None), None)
+    if kind is not None and (problem := _first_problem(schemas.events[kind], tree, ())) is not None:
+        return problem
     for place, name, facet in _facets(tree):
         address = facet.get("_schemaURL")
         validator = schemas.facets.get((address.partition("#")[0], name)) if type(address) is str else None
         if validator is not None and facet.get("_deleted") is not True:
-            problem = _first_problem(validator, facet, (*place, name))
-            if problem is not None:
+            if (problem := _first_problem(validator, facet, (*place, name))) is not None:
                 return problem
     return None
 
@@ -106,7 +103,11 @@ def _first_problem(validator: Any, value: Any, place: Place) -> tuple[str, str] 
         error = next(iter(validator.iter_errors(value)), None)
     except ValueError as problem:  # nested deeper than the validator goes
         return _json_path(place), f"cannot be checked: {problem}"
-    return None if error is None else (_json_path((*place, *error.instance_path)), error.message[:500])
+    if error is None:
+        return None
+    while len(branches := getattr(error.kind, "context", ())) == 1:  # anyOf with one choice: what is wrong with that
+        error = branches[0][0]
+    return _json_path((*place, *error.instance_path)), error.message[:500]
 
 
 def _json_path(place: Place) -> str:
