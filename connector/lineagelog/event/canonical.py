@@ -26,6 +26,7 @@ _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """What the serializer writes as an integer."""
 _EXACT_FLOAT = 2.0**53
 _SMALL, _LONG = 1e-300, 1000
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _REPLACED = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -82,6 +83,13 @@ def mended(text: str) -> str:
     return _REPLACED.sub("\ufffd", text)
 
 
+def path_step(step: str | int) -> str:
+    """One step of a JSON path: ``.name``, ``[0]``, or ``['odd name']`` on one line, cut to 80 characters."""
+    if type(step) is str:
+        return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{step[:80]!r}]"
+    return f"[{step}]"
+
+
 def settle(value: Any, depth: int = 1) -> Any:
     """The decoded value as the canonical form wants it: text mended, integers beyond 64 bits as doubles.
 
@@ -98,7 +106,7 @@ def settle(value: Any, depth: int = 1) -> Any:
             try:
                 members[mended(key)] = settle(member, depth + 1)
             except UnsettledError as problem:
-                problem.path = f".{key[:40]}{problem.path}"
+                problem.path = path_step(key) + problem.path
                 raise
         return members
     if kind is list:
@@ -109,7 +117,7 @@ def settle(value: Any, depth: int = 1) -> Any:
             try:
                 elements.append(settle(element, depth + 1))
             except UnsettledError as problem:
-                problem.path = f"[{index}]{problem.path}"
+                problem.path = path_step(index) + problem.path
                 raise
         return elements
     return _settle_number(value)

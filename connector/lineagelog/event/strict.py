@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -11,10 +10,11 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from lineagelog.errors import SettingsError
 
+from .canonical import path_step
+
 _CORE: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 _KINDS: Final = (("run", "RunEvent"), ("dataset", "DatasetEvent"), ("job", "JobEvent"))
 _CONTAINERS: Final = ("facets", "inputFacets", "outputFacets")
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 type Place = tuple[str | int, ...]
 
@@ -33,9 +33,10 @@ def strict_check(tree: Any) -> tuple[str, str] | None:
     for place, name, facet in _facets(tree):
         address = facet.get("_schemaURL")
         validator = schemas.facets.get((address.partition("#")[0], name)) if type(address) is str else None
-        if validator is not None and facet.get("_deleted") is not True:
-            if (problem := _first_problem(validator, facet, (*place, name))) is not None:
-                return problem
+        if validator is None or facet.get("_deleted") is True:
+            continue
+        if (problem := _first_problem(validator, facet, (*place, name))) is not None:
+            return problem
     return None
 
 
@@ -107,14 +108,8 @@ def _first_problem(validator: Any, value: Any, place: Place) -> tuple[str, str] 
         return None
     while len(branches := getattr(error.kind, "context", ())) == 1:  # anyOf with one choice: what is wrong with that
         error = branches[0][0]
-    return _json_path((*place, *error.instance_path)), error.message[:500]
+    return _json_path((*place, *error.instance_path)), " ".join(error.message[:500].split())
 
 
 def _json_path(place: Place) -> str:
-    steps = []
-    for step in place:
-        if type(step) is int:
-            steps.append(f"[{step}]")
-        else:
-            steps.append(f".{step}" if _PLAIN_NAME.fullmatch(str(step)) else f"[{str(step)[:80]!r}]")
-    return "$" + "".join(steps)
+    return "$" + "".join([path_step(step) for step in place])
