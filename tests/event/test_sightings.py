@@ -226,6 +226,7 @@ def test_the_same_dataset_on_both_sides_is_two_sightings() -> None:
         ({"namespace": 5, "name": "orphan"}, "dataset_without_namespace at $.inputs[1].namespace"),
         ({"namespace": "db", "name": "t", "facets": 5}, "not_an_object at $.inputs[1].facets"),
         ({"namespace": "db", "name": "t", "facets": []}, "not_an_object at $.inputs[1].facets"),
+        ({"namespace": "db", "name": "t", "facets": ""}, "not_an_object at $.inputs[1].facets"),
         ({"namespace": "db", "name": "t", "inputFacets": "x"}, "not_an_object at $.inputs[1].inputFacets"),
         ({"namespace": "db", "name": "t", "facets": {"schema": 5}}, "not_an_object at $.inputs[1].facets.schema"),
         (

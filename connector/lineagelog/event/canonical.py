@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Final
@@ -88,6 +89,11 @@ def path_step(step: str | int) -> str:
     if type(step) is str:
         return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{step[:80]!r}]"
     return f"[{step}]"
+
+
+def json_path(steps: Iterable[str | int]) -> str:
+    """The JSON path of these steps from the whole."""
+    return "$" + "".join([path_step(step) for step in steps])
 
 
 def settle(value: Any, depth: int = 1) -> Any:

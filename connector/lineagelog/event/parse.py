@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from .canonical import mended
 from .decoding import Decoded, RefusedError, decode, decode_event
 from .model import AssertionResult, DatasetSighting, Event, EventKind, Reason, Rejected, RunSighting, TestResult
-from .sightings import DatasetGatherer, Notices, limit_name, run_sighting, test_results
+from .sightings import DatasetGatherer, Notices, limit_name, run_sighting, tests_of_run
 from .times import BadTimeError, parse_time
 
 __all__ = ["MAX_EVENT_TYPE", "MAX_RUN_ID", "Check", "decode", "identity", "parse"]
@@ -74,9 +74,9 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
     notices = Notices()
     event_time, zoned = _event_time(tree.get("eventTime"))
     if not zoned:
-        notices.note("time_without_zone", "$.eventTime")
+        notices.note("time_without_zone", "eventTime")
     if decoded.notice is not None:
-        notices.note(decoded.notice, "$")
+        notices.note(decoded.notice)
     namespace, name = _job(tree.get("job"), kind)
     run_id = event_type = ""
     run: RunSighting | None = None
@@ -89,7 +89,7 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
         run = run_sighting(tree, event_type, notices)
         gathered = DatasetGatherer(tree, notices)
         datasets, assertions = gathered.sightings(), tuple(gathered.assertions)
-        tests = test_results(tree, notices)
+        tests = tests_of_run(tree, notices)
     producer = tree.get("producer")
     return Event(
         kind,
@@ -160,14 +160,14 @@ def _job(job: Any, kind: EventKind) -> tuple[str, str]:
     elif type(namespace) is not str:
         _refuse(Reason.WRONG_TYPE, "$.job.namespace", "must be a text")
     name = _required_text(job.get("name"), "$.job.name")
-    limit_name(namespace, "$.job.namespace")
-    limit_name(name, "$.job.name")
+    limit_name(namespace, "job", "namespace")
+    limit_name(name, "job", "name")
     return namespace, name
 
 
 def _event_type(value: Any, notices: Notices) -> str:
     if type(value) is not str or not value:
-        notices.note("no_event_type" if value is None or value == "" else "not_a_text", "$.eventType")
+        notices.note("no_event_type" if value is None or value == "" else "not_a_text", "eventType")
         return "UNKNOWN"
     upper = value.upper()
     if len(upper.encode()) > MAX_EVENT_TYPE:

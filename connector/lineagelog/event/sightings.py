@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from . import facets as table
+from .canonical import json_path
 from .decoding import RefusedError
 from .facets import text_or_none
 from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
@@ -24,24 +25,26 @@ _DATASET_TABLE: Final = table.by_facet(table.DATASET_FACTS)
 
 type Found = dict[str, Any]
 """Members of a sighting, as they are found."""
+type Place = tuple[str | int, ...]
+"""Steps of a JSON path; a notice makes the path of them, so that events without one never pay for it."""
 
 
 class Notices(list[Notice]):
     """The notices of one event, up to MAX_NOTICES."""
 
-    def note(self, code: str, *path: str) -> None:
-        """Add a notice while there is room; ``path`` may come in parts."""
+    def note(self, code: str, *place: str | int) -> None:
+        """Add a notice while there is room."""
         if len(self) < MAX_NOTICES:
-            self.append(Notice(code, ".".join(path)))
+            self.append(Notice(code, json_path(place)))
 
 
 def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> RunSighting:
     """What the event says of its run, itself and by the facets of run and job."""
     found: Found = {}
     for member, lines in (("run", _RUN_TABLE), ("job", _JOB_TABLE)):
-        facets = _facets(tree[member], "facets", f"$.{member}", notices)
-        if facets:
-            _look_up(facets, lines, found, {}, notices, f"$.{member}", "facets")
+        facets = tree[member].get("facets")
+        if facets is not None and _is_object(facets, notices, (member,), "facets"):
+            _look_up(facets, lines, found, {}, notices, (member,), "facets")
     return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
 
 
@@ -58,44 +61,42 @@ class DatasetGatherer:
         for side, direction, containers in _SIDES:
             entries = tree.get(side)
             if entries is not None:
-                for index, entry in _entries(entries, f"$.{side}", notices):
-                    self._add(direction, entry, containers, f"$.{side}[{index}]")
+                for index, entry in _entries(entries, notices, (side,)):
+                    self._add(direction, entry, containers, (side, index))
 
     def sightings(self) -> tuple[DatasetSighting, ...]:
         """The sightings, in the order of the first entry of each."""
         return tuple([DatasetSighting(*key, **found) for key, found in self._sightings.items()])
 
-    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, str], path: str) -> None:
-        names = _names(entry, path, self._notices)
+    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, str], place: Place) -> None:
+        names = _names(entry, self._notices, place)
         if names is None:
             return
         found: Found = {}
-        places: dict[str, int] = {}
+        used: dict[str, int] = {}
         asserted = False
         for container in containers:
-            if container not in entry:
-                continue
-            facets = _facets(entry, container, path, self._notices)
-            if facets:
-                _look_up(facets, _DATASET_TABLE, found, places, self._notices, path, container)
+            facets = entry.get(container)
+            if facets is not None and _is_object(facets, self._notices, place, container):
+                _look_up(facets, _DATASET_TABLE, found, used, self._notices, place, container)
                 if table.ASSERTIONS_FACET in facets and not asserted:
-                    asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], f"{path}.{container}", names)
+                    asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], names, (*place, container))
         if "deleted" in found:
             found["deleted"] = found["deleted"].difference(found)  # a value beats a deletion of the same time
         key = (direction, *names)
         earlier = self._sightings.get(key)
         self._sightings[key] = found if earlier is None else _merge_entries(earlier, found)
 
-    def _add_assertions(self, facet: Any, path: str, dataset: tuple[str, str]) -> bool:
+    def _add_assertions(self, facet: Any, dataset: tuple[str, str], place: Place) -> bool:
         """Add the assertions of one facet; false if it has no list of them, so that the next container may have one."""
         listed = facet.get("assertions") if type(facet) is dict else None
         if listed is None:
             return False
-        path = f"{path}.{table.ASSERTIONS_FACET}.assertions"
-        for index, entry in _entries(listed, path, self._notices):
+        place = (*place, table.ASSERTIONS_FACET, "assertions")
+        for index, entry in _entries(listed, self._notices, place):
             assertion, name = text_or_none(entry, "assertion"), text_or_none(entry, "name")
             if assertion is None and name is None:
-                self._notices.note("assertion_without_name", f"{path}[{index}]")
+                self._notices.note("assertion_without_name", *place, index)
                 continue
             success, severity = table.boolean(entry.get("success")), text_or_none(entry, "severity")
             row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
@@ -103,7 +104,7 @@ class DatasetGatherer:
         return True
 
 
-def test_results(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ...]:
+def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ...]:
     """The tests of the run's test facet."""
     facets = tree["run"].get("facets")
     facet = facets.get(table.TESTS_FACET) if type(facets) is dict else None
@@ -111,51 +112,48 @@ def test_results(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ..
         return ()
     results: list[TestResult] = []
     seen: dict[Any, int] = {}
-    path = f"$.run.facets.{table.TESTS_FACET}.tests"
-    for index, entry in _entries(facet["tests"], path, notices):
+    place = ("run", "facets", table.TESTS_FACET, "tests")
+    for index, entry in _entries(facet["tests"], notices, place):
         name, kind = text_or_none(entry, "name"), text_or_none(entry, "type")
         if name is None and kind is None:
-            notices.note("test_without_name", f"{path}[{index}]")
+            notices.note("test_without_name", *place, index)
             continue
         row = (name, text_or_none(entry, "status"), kind, text_or_none(entry, "severity"))
         results.append(TestResult(*row, _occurrence(seen, row)))
     return tuple(results)
 
 
-def limit_name(name: str, path: str) -> None:
+def limit_name(name: str, *place: str | int) -> None:
     """Refuse the event whose name is longer than the log keeps."""
     if len(name) * 4 > MAX_NAME and len(name.encode()) > MAX_NAME:
-        raise RefusedError(Reason.TOO_LONG, path, f"is longer than {MAX_NAME} bytes")
+        raise RefusedError(Reason.TOO_LONG, json_path(place), f"is longer than {MAX_NAME} bytes")
 
 
-def _facets(holder: dict[str, Any], container: str, path: str, notices: Notices) -> dict[str, Any] | None:
-    facets = holder.get(container)
-    if facets is None or type(facets) is dict:
-        return facets
-    notices.note("not_an_object", f"{path}.{container}")
-    return None
+def _is_object(value: Any, notices: Notices, place: Place, name: str) -> bool:
+    if type(value) is dict:
+        return True
+    notices.note("not_an_object", *place, name)
+    return False
 
 
 def _look_up(
     facets: dict[str, Any],
     lines: table.Table,
     found: Found,
-    places: dict[str, int],
+    used: dict[str, int],
     notices: Notices,
-    *path: str,
+    place: Place,
+    container: str,
 ) -> None:
-    """Fill ``found`` from one facets object; ``places`` remembers which line of the table gave each member.
-
-    The path comes in parts, since it is needed for notices only.
-    """
+    """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member."""
     for name, facet in facets.items():
         if name not in lines or facet is None:
             continue
         if type(facet) is not dict:
-            notices.note("not_an_object", *path, name)
+            notices.note("not_an_object", *place, container, name)
             continue
-        for place, member, step, read, deletable in lines[name]:
-            if member in found and places[member] <= place:
+        for line, member, step, read, deletable in lines[name]:
+            if member in found and used[member] <= line:
                 continue  # an earlier line, or the same line in an earlier container, has a value
             if deletable and facet.get("_deleted") is True:
                 found["deleted"] = found.get("deleted", frozenset()) | {member}
@@ -166,27 +164,27 @@ def _look_up(
             try:
                 value = read(value)
             except table.UnreadableError as problem:
-                notices.note(str(problem), *path, name, step or "")
+                notices.note(str(problem), *place, container, name, step or "")
                 continue
             if value is not None:
                 found[member] = value
-                places[member] = place
+                used[member] = line
 
 
-def _names(entry: dict[str, Any], path: str, notices: Notices) -> tuple[str, str] | None:
+def _names(entry: dict[str, Any], notices: Notices, place: Place) -> tuple[str, str] | None:
     """Namespace ('' for a missing one) and name; None, with a notice, for an entry that cannot be named."""
     namespace, name = entry.get("namespace"), entry.get("name")
     if type(name) is not str or not name:
-        notices.note("dataset_without_name", f"{path}.name")
+        notices.note("dataset_without_name", *place, "name")
         return None
     if namespace is None:
         namespace = ""
     elif type(namespace) is not str or not namespace:
-        notices.note("dataset_without_namespace", f"{path}.namespace")
+        notices.note("dataset_without_namespace", *place, "namespace")
         return None
     if len(name) + len(namespace) > MAX_NAME // 4:
-        limit_name(name, f"{path}.name")
-        limit_name(namespace, f"{path}.namespace")
+        limit_name(name, *place, "name")
+        limit_name(namespace, *place, "namespace")
     return namespace, name
 
 
@@ -198,15 +196,15 @@ def _merge_entries(earlier: Found, later: Found) -> Found:
     return merged
 
 
-def _entries(value: Any, path: str, notices: Notices) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(value: Any, notices: Notices, place: Place) -> Iterator[tuple[int, dict[str, Any]]]:
     if type(value) is not list:
-        notices.note("not_an_array", path)
+        notices.note("not_an_array", *place)
         return
     for index, entry in enumerate(value):
         if type(entry) is dict:
             yield index, entry
         else:
-            notices.note("not_an_object", f"{path}[{index}]")
+            notices.note("not_an_object", *place, index)
 
 
 def _occurrence(seen: dict[Any, int], row: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from lineagelog.errors import SettingsError
 
-from .canonical import path_step
+from .canonical import json_path
 
 _CORE: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 _KINDS: Final = (("run", "RunEvent"), ("dataset", "DatasetEvent"), ("job", "JobEvent"))
@@ -103,13 +103,11 @@ def _first_problem(validator: Any, value: Any, place: Place) -> tuple[str, str] 
     try:
         error = next(iter(validator.iter_errors(value)), None)
     except ValueError as problem:  # nested deeper than the validator goes
-        return _json_path(place), f"cannot be checked: {problem}"
+        return json_path(place), f"cannot be checked: {problem}"
     if error is None:
         return None
-    while len(branches := getattr(error.kind, "context", ())) == 1:  # anyOf with one choice: what is wrong with that
+    branches: Any = getattr(error.kind, "context", ())
+    while len(branches) == 1:  # anyOf with one choice: what is wrong with that one
         error = branches[0][0]
-    return _json_path((*place, *error.instance_path)), " ".join(error.message[:500].split())
-
-
-def _json_path(place: Place) -> str:
-    return "$" + "".join([path_step(step) for step in place])
+        branches = getattr(error.kind, "context", ())
+    return json_path((*place, *error.instance_path)), " ".join(error.message[:500].split())
