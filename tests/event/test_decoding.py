@@ -57,6 +57,7 @@ def test_another_spelling_is_the_same_event(other: bytes) -> None:
         (b'{"a": {"x": 1}, "b": 0, "a": null}', b'{"a": null, "b": 0}'),
         (b'[{"k\\u003a": 1, "a": ":", "a": "\\u003a"}]', b'[{"k:": 1, "a": ":"}]'),
         (b'{"a": 0, "a": "\\u003a"}', b'{"a": ":"}'),
+        (b'{"a": "\\u0000", "a": 1}', b'{"a": 1}'),
     ],
 )
 def test_of_equal_keys_the_last_wins_and_the_bytes_are_kept(text: bytes, last: bytes) -> None:
@@ -64,6 +65,8 @@ def test_of_equal_keys_the_last_wins_and_the_bytes_are_kept(text: bytes, last: b
     event = accepted(with_member(text))
     assert event.event_hash == accepted(with_member(last)).event_hash
     assert event.raw == with_member(text)
+    assert b"u0000" not in event.body, "jsonb would refuse the dropped value"
+    assert json.loads(event.body) == json.loads(with_member(last))
     assert notices(event) == ["duplicate_keys at $"]
     assert accepted(with_member(last)).raw is None
 

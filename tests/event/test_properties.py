@@ -173,6 +173,7 @@ def database(database_url: str) -> Any:
 @given(place=PLACES, value=JSON_TEXT)
 @example("extra", "[" * 255 + "1" + "]" * 255)
 @example("extra", "[" * 254 + '{"a":1,"a":1e22}' + "]" * 254)
+@example("extra", '{"a":"\\u0000","a":[1e-9999],"a":0}')
 @example("extra", "1" * 600 + "e-300")
 @example("extra", "[1e308, 1e-300, 1e-999, 5e-324, 0e999, 123456789012345678901234567890, 1e30]")
 def test_jsonb_gives_back_the_same_event(database: psycopg.Connection, place: str, value: str) -> None:

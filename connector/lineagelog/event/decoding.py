@@ -41,7 +41,7 @@ class Decoded(NamedTuple):
     tree: Any
     canonical_bytes: bytes
     body: bytes
-    """The text for the event column: as received, or rewritten where PostgreSQL would refuse it."""
+    """The text for the event column: as received, or rewritten where PostgreSQL would refuse or change it."""
     raw: bytes | None
     """The bytes as received, only where ``body`` cannot give them back."""
     notice: str | None
@@ -70,7 +70,8 @@ def decode_event(data: bytes) -> Decoded:
         canonical_bytes = canonical_of_settled(tree)
     # jsonb keeps the last of several equal keys; a dropped key takes its colon along
     if (telltale or body.count(b":") != canonical_bytes.count(b":")) and _has_duplicate_keys(body):
-        return Decoded(tree, canonical_bytes, body, data, "duplicate_keys")
+        # a dropped value may hold what jsonb refuses, so that the received text cannot go there
+        return Decoded(tree, canonical_bytes, canonical_bytes, data, "duplicate_keys")
     return Decoded(tree, canonical_bytes, body, None, None)
 
 
