@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Final
@@ -19,6 +18,7 @@ from typing import Any, Final
 import orjson
 
 from .model import Reason
+from .paths import path_step
 
 MAX_DEPTH: Final = 256
 """Arrays and objects within each other."""
@@ -26,8 +26,7 @@ MAX_DEPTH: Final = 256
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """What the serializer writes as an integer."""
 _EXACT_FLOAT = 2.0**53
-_SMALL, _LONG = 1e-300, 1000
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+_SMALL, _LONG = 1e-300, 1000  # a number that is no smaller and no longer has a scale that PostgreSQL holds
 _REPLACED = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -82,18 +81,6 @@ def _folded(value: float, text: str) -> int | float:
 def mended(text: str) -> str:
     """The text with U+FFFD for NUL and lone surrogates."""
     return _REPLACED.sub("\ufffd", text)
-
-
-def path_step(step: str | int) -> str:
-    """One step of a JSON path: ``.name``, ``[0]``, or ``['odd name']`` on one line, cut to 80 characters."""
-    if type(step) is str:
-        return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{step[:80]!r}]"
-    return f"[{step}]"
-
-
-def json_path(steps: Iterable[str | int]) -> str:
-    """The JSON path of these steps from the whole."""
-    return "$" + "".join([path_step(step) for step in steps])
 
 
 def settle(value: Any, depth: int = 1) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from . import facets as table
-from .canonical import json_path
 from .decoding import RefusedError
 from .facets import text_or_none
 from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
+from .paths import json_path
 
 MAX_NAME: Final = 64 * 1024
 """Bytes of a name or a namespace."""

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from lineagelog.errors import SettingsError
 
-from .canonical import json_path
+from .paths import json_path
 
 _CORE: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 _KINDS: Final = (("run", "RunEvent"), ("dataset", "DatasetEvent"), ("job", "JobEvent"))
