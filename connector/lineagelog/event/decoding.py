@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from .canonical import (
     UnsettledError,
@@ -35,7 +36,7 @@ class RefusedError(Exception):
         self.reason, self.path, self.detail, self.tree = reason, path, detail, tree
 
 
-class Decoded(NamedTuple):
+class Decoded(Struct, frozen=True):
     """A JSON text that the log can keep."""
 
     tree: Any

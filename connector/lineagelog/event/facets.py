@@ -91,14 +91,17 @@ def job_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
 
 def parent(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Job namespace, job name and run id of a parent facet, then the same of its root."""
-    root = facet.get("root")
-    return _unless_empty(_job_and_run(facet) + (_job_and_run(root) if type(root) is dict else (None, None, None)))
+    return _unless_empty(_job_and_run(facet) + _job_and_run(facet.get("root")))
 
 
-def _job_and_run(holder: dict[str, Any]) -> tuple[str | None, ...]:
-    job, run = holder.get("job"), holder.get("run")
-    namespace, name = (text_or_none(job, "namespace"), text_or_none(job, "name")) if type(job) is dict else (None, None)
-    return namespace, name, text_or_none(run, "runId") if type(run) is dict else None
+def _job_and_run(holder: Any) -> tuple[str | None, ...]:
+    namespace = name = run_id = None
+    if type(holder) is dict:
+        if type(job := holder.get("job")) is dict:
+            namespace, name = text_or_none(job, "namespace"), text_or_none(job, "name")
+        if type(run := holder.get("run")) is dict:
+            run_id = text_or_none(run, "runId")
+    return namespace, name, run_id
 
 
 def nominal_time(facet: dict[str, Any]) -> tuple[Any, ...] | None:
