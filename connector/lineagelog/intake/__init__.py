@@ -1,1 +1,24 @@
-"""To be written."""
+"""The way in: what every transport uses to hand events to the store."""
+
+from .bulk import Delivery, load
+from .door import MAX_EVENT, MAX_REQUEST, Door, Outcome
+from .framing import BadCompressionError, Framed, Inflater, TooLargeError, inflate, split, too_large
+from .group import GroupCommit, Submission
+
+__all__ = [
+    "MAX_EVENT",
+    "MAX_REQUEST",
+    "BadCompressionError",
+    "Delivery",
+    "Door",
+    "Framed",
+    "GroupCommit",
+    "Inflater",
+    "Outcome",
+    "Submission",
+    "TooLargeError",
+    "inflate",
+    "load",
+    "split",
+    "too_large",
+]

@@ -128,6 +128,12 @@ class LogStore:
             )
         return version
 
+    def forget(self) -> None:
+        """Drop what this process remembers of the tables: somebody else has emptied or recreated them."""
+        self._partitions.forget()
+        self._writer = BatchWriter(self.schema)
+        self._floor = None
+
     # --- appending --------------------------------------------------------------------------------------------------
 
     def append(
@@ -192,7 +198,7 @@ class LogStore:
             try:
                 with driver_connection(self.engine) as connection:
                     return self._append_once(connection, events, letters, count, in_transaction)
-            except (*_REFUSED, _RolledBackError):
+            except _FINAL:
                 raise
             except MISSING_PARTITION:
                 self._partitions.forget()
@@ -271,3 +277,6 @@ class _FloorMovedError(Exception):
 
 def _roll_back(_: psycopg.Connection[Any]) -> None:
     raise _RolledBackError
+
+
+_FINAL: Final[tuple[type[Exception], ...]] = (*_REFUSED, _RolledBackError)

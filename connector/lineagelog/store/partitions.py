@@ -15,6 +15,9 @@ from .schema import LogStoreSchema
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
 """Months outside lie in the two catch-all partitions that the DDL makes."""
 
+_FIND_TABLE: Final = """
+    SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %s AND c.relname = %s"""
 _LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = '10s'"
 
 type Month = tuple[int, int]
@@ -50,16 +53,18 @@ class Partitions:
             self._known.add(month)
 
     def _make(self, connection: psycopg.Connection[Any], month: Month) -> None:
-        name = self._schema.table(self._schema.partition_name(*month))
-        found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
-        if found is not None and found[0] is None:
+        if not self._exists(connection, month):
             connection.execute(_LOCK_TIMEOUT)
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
-            found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
-            if found is not None and found[0] is None:
+            if not self._exists(connection, month):
                 for statement in self._schema.partition_statements(*month):
                     connection.execute(statement)
         connection.commit()
+
+    def _exists(self, connection: psycopg.Connection[Any], month: Month) -> bool:
+        """Looked up by a query: to_regclass may answer from a cache that missed what another writer just made."""
+        name = (self._schema.schema_name, self._schema.partition_name(*month))
+        return connection.execute(_FIND_TABLE, name).fetchone() is not None
 
 
 MISSING_PARTITION: Final = pg.CheckViolation

@@ -113,7 +113,7 @@ class Verifier:
                     return
                 floor, cut = self._cut_runs(connection, ids)
                 digest, count = self._fold(connection, ids)
-                expected = _without(_rows_of(digest), cut)
+                expected = _without(rows_of(digest), cut)
                 stored = _without(self.stored_rows(connection, ids, floor), cut)
                 differences = [*_compare(stored, expected), *self._missing_content(connection, expected)]
                 if rebuild and differences:
@@ -188,7 +188,7 @@ class Verifier:
         BatchWriter(self._schema).write_digest(connection, digest)
 
 
-def _rows_of(digest: Digest) -> Rows:
+def rows_of(digest: Digest) -> Rows:
     """The rows that a digest adds up to, as they are stored."""
     return {
         tables.RUN_TABLE: {name_key(*key): row.values() for key, row in digest.runs.items()},
@@ -211,7 +211,7 @@ def _without(rows: Rows, cut: set[str]) -> Rows:
 
 def _plain(part: _Part, row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A database row with the types that a digest row has: hashes as bytes, JSON canonical."""
-    values = [value.bytes if isinstance(value, UUID) else value for value in row]
+    values: list[Any] = [value.bytes if isinstance(value, UUID) else value for value in row]
     if part.table == tables.RUN_TABLE:
         place = columns.RUN_PARAMETERS.index("governance_action")
         if values[place] is not None:

@@ -1,0 +1,50 @@
+"""Loads many events as fast as the database takes them: batches in flight on several connections at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import batched
+from typing import Final
+
+from msgspec import Struct
+
+from .door import Door, Outcome
+
+BATCH: Final = 500
+CONNECTIONS: Final = 2
+"""Two connections keep both the database and the parsing busy; more gain nothing where cores are few."""
+
+
+class Delivery(Struct, frozen=True):
+    """One event with the place it comes from."""
+
+    body: bytes
+    position: str
+
+
+def load(
+    door: Door, deliveries: Iterable[Delivery], *, source: str, batch: int = BATCH, connections: int = CONNECTIONS
+) -> Iterator[list[Outcome]]:
+    """Store events in batches; yields the outcomes of each batch, in order, after its COMMIT.
+
+    At most ``connections + 1`` batches are in memory. An error of the store ends the load; what was yielded is stored.
+    """
+
+    def store(chunk: tuple[Delivery, ...]) -> list[Outcome]:
+        bodies, positions = [delivery.body for delivery in chunk], [delivery.position for delivery in chunk]
+        return door.take(bodies, source=source, positions=positions)
+
+    with ThreadPoolExecutor(connections, thread_name_prefix="lineagelog-load") as pool:
+        running: deque[Future[list[Outcome]]] = deque()
+        try:
+            for chunk in batched(deliveries, batch):
+                running.append(pool.submit(store, chunk))
+                if len(running) > connections:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            for future in running:
+                future.cancel()

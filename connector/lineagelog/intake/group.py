@@ -1,0 +1,143 @@
+"""Group commit: events that many senders hand in at the same time share a transaction."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from lineagelog.errors import IntakeFull, LineageLogError, StoreError
+
+from .door import Append, Item, Outcome, outcomes
+
+MAX_BATCH: Final = 500
+MAX_WAITING: Final = 20_000
+MAX_WAITING_BYTES: Final = 512 * 1024 * 1024
+
+_log = structlog.get_logger(__name__)
+
+type Done = Callable[[list[tuple[Submission, list[Outcome] | LineageLogError]]], None]
+"""Called once per transaction, on a writer's thread, with what became of every submission in it."""
+
+
+class Submission(Struct, eq=False):
+    """What one sender hands in: all of it is stored in one transaction, or none."""
+
+    items: Sequence[Item]
+    ticket: object
+    """The sender's own, to find its way back."""
+    size: int
+    """Bytes."""
+
+
+class GroupCommit:
+    """Writer threads over a bounded queue.
+
+    Nobody waits for a clock: a writer that is free takes all that waits (up to ``max_batch`` events), so batches grow
+    with the load by themselves. ``submit`` raises IntakeFull when more waits than the queue may hold.
+    """
+
+    def __init__(
+        self,
+        append: Append,
+        done: Done,
+        *,
+        source: str,
+        writers: int = 2,
+        max_batch: int = MAX_BATCH,
+        max_waiting: int = MAX_WAITING,
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
+    ) -> None:
+        self._append, self._done, self._source = append, done, source
+        self._max_batch, self._max_waiting, self._max_bytes = max_batch, max_waiting, max_waiting_bytes
+        self._queue: deque[Submission] = deque()
+        self._events = 0
+        self._bytes = 0
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._threads = [
+            threading.Thread(target=self._write, name=f"lineagelog-writer-{number}", daemon=True)
+            for number in range(writers)
+        ]
+
+    def start(self) -> None:
+        """Start the writers."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Take no more; write what waits; return whether all was written within ``timeout`` seconds."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(timeout)
+        return not self._queue and not any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def waiting(self) -> int:
+        """Events that no writer has taken yet."""
+        return self._events
+
+    def submit(self, submission: Submission) -> None:
+        """Hand in; ``done`` will be called with it. Raises IntakeFull."""
+        with self._changed:
+            if self._stopping:
+                raise IntakeFull("the server is stopping", retry_after=5)
+            full = self._events + len(submission.items) > self._max_waiting and self._events > 0
+            if full or (self._bytes + submission.size > self._max_bytes and self._bytes > 0):
+                raise IntakeFull(f"{self._events} events are waiting to be stored", retry_after=1)
+            self._queue.append(submission)
+            self._events += len(submission.items)
+            self._bytes += submission.size
+            self._changed.notify()
+
+    def _take(self) -> list[Submission]:
+        """All that waits, up to a batch; waits for the first. Empty when it is time to end."""
+        with self._changed:
+            while not self._queue:
+                if self._stopping:
+                    return []
+                self._changed.wait()
+            taken: list[Submission] = []
+            events = 0
+            while self._queue and (not taken or events + len(self._queue[0].items) <= self._max_batch):
+                submission = self._queue.popleft()
+                taken.append(submission)
+                events += len(submission.items)
+                self._bytes -= submission.size
+            self._events -= events
+            if self._queue:
+                self._changed.notify()
+            return taken
+
+    def _write(self) -> None:
+        while batch := self._take():
+            items = [item for submission in batch for item in submission.items]
+            try:
+                found: list[Outcome] | LineageLogError = outcomes(items, self._append(items, source=self._source))
+            except LineageLogError as error:
+                found = error
+            except Exception as error:  # a defect must not end the writer: the senders are told and may try again
+                _log.exception("append failed", action="append", events=len(items))
+                found = StoreError(f"internal error: {type(error).__name__}")
+            self._done(_shares(batch, found))
+
+
+def _shares(
+    batch: Sequence[Submission], found: list[Outcome] | LineageLogError
+) -> list[tuple[Submission, list[Outcome] | LineageLogError]]:
+    if isinstance(found, LineageLogError):
+        return [(submission, found) for submission in batch]
+    shares: list[tuple[Submission, list[Outcome] | LineageLogError]] = []
+    start = 0
+    for submission in batch:
+        end = start + len(submission.items)
+        shares.append((submission, found[start:end]))
+        start = end
+    return shares

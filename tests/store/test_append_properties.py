@@ -1,0 +1,164 @@
+"""The digest is a function of the set of events: any order, batching, duplication and number of writers."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from lineagelog.event.model import Event
+from lineagelog.event.parse import parse
+from lineagelog.store import writer
+from lineagelog.store.digest import Digest
+from lineagelog.store.engine import open_engine
+from lineagelog.store.log import LogStore
+from lineagelog.store.verify import Verifier, rows_of
+
+from .generated import events as generated_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+TABLES = ("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[LogStore]:
+    engine = open_engine(database_url, pool_size=4)
+    store = LogStore(engine, "a store")
+    store.create()
+    yield store
+    engine.dispose()
+
+
+def empty(store: LogStore) -> None:
+    """Empty the tables, and what the writer knows of them."""
+    with store.engine.begin() as connection:
+        connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
+    store.forget()
+
+
+def digest_of(store: LogStore) -> dict[str, dict[bytes, tuple[Any, ...]]]:
+    """All digest rows."""
+    with store.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        runs = [row[0] for row in driver.execute(f"SELECT DISTINCT run_id FROM {store.schema.table('ol_event')}")]
+        return Verifier(store).stored_rows(driver, runs)
+
+
+def keys_of(store: LogStore) -> list[Any]:
+    """What is stored raw."""
+    with store.engine.connect() as connection:
+        query = (
+            f"SELECT run_id, event_time, event_type, event_hash FROM {store.schema.table('ol_event')} ORDER BY 1,2,3,4"
+        )
+        return [tuple(row) for row in connection.execute(text(query))]
+
+
+def batches(items: Sequence[Event], sizes: random.Random) -> Iterator[list[Event]]:
+    rest = list(items)
+    while rest:
+        size = sizes.choice((1, 1, 2, 5, len(rest)))
+        yield rest[:size]
+        del rest[:size]
+
+
+PROPERTY = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@PROPERTY
+@given(bodies=st.lists(generated_events, min_size=1, max_size=14), seed=st.integers(0, 2**32))
+def test_digest_is_a_function_of_the_set_of_events(store: LogStore, bodies: list[bytes], seed: int) -> None:
+    """Shuffled, repeated and cut into batches at random, the stored digest is that of the set."""
+    empty(store)
+    chance = random.Random(seed)
+    accepted = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    delivered = accepted + chance.choices(accepted, k=len(accepted) // 2)
+    chance.shuffle(delivered)
+
+    appended = [store.append(batch) for batch in batches(delivered, chance)]
+
+    distinct = {event.key: event for event in accepted}
+    assert sum(result.stored for result in appended) == len(distinct)
+    assert sum(result.duplicate for result in appended) == len(delivered) - len(distinct)
+    assert keys_of(store) == sorted(distinct)
+    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+
+
+@PROPERTY
+@given(bodies=st.lists(generated_events, min_size=4, max_size=24), seed=st.integers(0, 2**32))
+def test_concurrent_writers_give_the_same_digest(store: LogStore, bodies: list[bytes], seed: int) -> None:
+    """Four writers at once, the events split and partly given to several of them."""
+    empty(store)
+    chance = random.Random(seed)
+    accepted = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    shares = [[event for event in accepted if chance.random() < 0.5] for _ in range(3)]
+    shares.append([event for event in accepted if not any(event in share for share in shares)])
+
+    def write(share: list[Event]) -> int:
+        own = random.Random(len(share))
+        own.shuffle(share)
+        return sum(store.append(batch).stored for batch in batches(share, own))
+
+    with ThreadPoolExecutor(4) as pool:
+        stored = sum(pool.map(write, shares))
+
+    distinct = {event.key: event for event in accepted}
+    assert stored == len(distinct)
+    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+
+
+@PROPERTY
+@given(bodies=st.lists(generated_events, min_size=1, max_size=12), seed=st.integers(0, 2**32))
+def test_copy_path_is_the_insert_path(store: LogStore, bodies: list[bytes], seed: int) -> None:
+    """Large batches go by COPY, with known events among the new ones or not; nothing else differs."""
+    empty(store)
+    chance = random.Random(seed)
+    accepted = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    before = chance.sample(accepted, len(accepted) // 3)
+    threshold, writer.COPY_FROM = writer.COPY_FROM, 1
+    try:
+        store.append(before)
+        store.append(accepted)
+        again = store.append(accepted)
+    finally:
+        writer.COPY_FROM = threshold
+
+    distinct = {event.key: event for event in accepted}
+    assert again.stored == 0
+    assert keys_of(store) == sorted(distinct)
+    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+
+
+@PROPERTY
+@given(bodies=st.lists(generated_events, min_size=1, max_size=12), damage=st.integers(0, 2**32))
+def test_rebuild_gives_the_incremental_digest(store: LogStore, bodies: list[bytes], damage: int) -> None:
+    """After any damage to the digest tables, verify names it and rebuild puts back what appending gave."""
+    empty(store)
+    store.append([parse(body) for body in bodies])
+    before = digest_of(store)
+    assert list(Verifier(store).verify()) == []
+
+    table, key = random.Random(damage).choice(
+        [("ol_run", "run_key"), ("ol_run_dataset", "run_dataset_key"), ("ol_assertion", "assertion_key")]
+    )
+    with store.engine.begin() as connection:
+        name = store.schema.table(table)
+        gone = connection.execute(text(f"DELETE FROM {name} WHERE {key} = (SELECT min({key}::text)::uuid FROM {name})"))
+        connection.execute(text(f"UPDATE {store.schema.table('ol_run')} SET status = 'OTHER', start_time = now()"))
+
+    found = list(Verifier(store).verify())
+    assert len(found) >= gone.rowcount
+    rebuilt = list(Verifier(store).rebuild())
+    assert [str(difference) for difference in rebuilt] == [str(difference) for difference in found]
+    assert digest_of(store) == before
+    assert list(Verifier(store).verify()) == []
