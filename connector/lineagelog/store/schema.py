@@ -410,11 +410,15 @@ class LogStoreSchema:
 
     def events_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The raw events of the window without their content, oldest first, at one time in the order of arrival."""
-        table = self.t(tables.EVENT_TABLE)
-        columns = [column for column in table.c if column.name not in ("event", "raw")]
-        stored_size = func.pg_column_size(table.c.event).label("stored_size")
-        inside = (*_within(table.c.event_time), *conditions)
-        return select(*columns, stored_size).where(*inside).order_by(table.c.event_time, table.c.arrival)
+        event = self.t(tables.EVENT_TABLE).c
+        inside = (*_within(event.event_time), *conditions)
+        return select(*self.event_columns()).where(*inside).order_by(event.event_time, event.arrival)
+
+    def event_columns(self) -> list[ColumnElement[Any]]:
+        """The columns of ol_event but for the content, and stored_size, the bytes of that (compressed)."""
+        event = self.t(tables.EVENT_TABLE).c
+        small = [column for column in event if column.name not in ("event", "raw", "arrival_xid")]
+        return [*small, func.pg_column_size(event.event).label("stored_size")]
 
     def event_summary_in_window(self) -> Select[Any, Any, Any]:
         """The number of events in the window, and the times of the first and the last: one row."""
