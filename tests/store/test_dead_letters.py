@@ -111,7 +111,7 @@ def test_what_is_too_old_by_now_is_discarded(store: LogStore) -> None:
 
 
 def test_two_letters_with_the_same_bytes_become_one(store: LogStore) -> None:
-    """Where the new reason is one that another letter of the same bytes has, the two become one, known by this place."""
+    """Where another letter of the same bytes has the new reason already, the two become one, known by this place."""
     store.append([refuse(b"[]"), refuse(b"[]", Reason.NOT_AN_EVENT)], positions=["a", "b"])
     assert DeadLetters(store).retry(parse, Filter(reason="schema")).refused == 1
     assert states(store) == {"a": "new"}
