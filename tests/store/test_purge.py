@@ -23,7 +23,7 @@ from lineagelog.store.schema import sql
 from lineagelog.store.verify import Verifier
 
 from .generated import trees
-from .test_append_properties import PROPERTY, TABLES
+from .test_append_properties import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +153,7 @@ def test_times_outside_of_the_months(store: LogStore) -> None:
     assert store.append([event("again", "2150-01-01T00:00:00Z")]).stored == 1
 
 
-@settings(PROPERTY, max_examples=25)
+@settings(max_examples=25)
 @given(
     items=st.lists(
         st.tuples(trees, st.integers(1, 12)).map(
