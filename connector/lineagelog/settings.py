@@ -101,7 +101,7 @@ def load_settings(config: Path | None = None, options: Mapping[str, Any] | None 
     """
     file = config_file(config)
     layers = {
-        "option": {key: value for key, value in (options or {}).items() if value is not None},
+        "option": _given(options or {}),
         "variable": _from_environment(),
         "file": _from_file(file) if file else {},
     }
@@ -112,6 +112,23 @@ def load_settings(config: Path | None = None, options: Mapping[str, Any] | None 
         return Settings(**merged)
     except ValidationError as error:
         raise SettingsError(_explain(error, layers, file)) from error
+
+
+def override(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    """The settings with some from the command line, nested as in the file; those that are None stay as they are.
+
+    Raises SettingsError that names the option.
+    """
+    given = _given(options)
+    try:
+        return Settings(**_merge(settings.model_dump(by_alias=True), given))
+    except ValidationError as error:
+        raise SettingsError(_explain(error, {"option": given}, None)) from error
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: _given(value) if isinstance(value, Mapping) else value for key, value in options.items()}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def config_file(chosen: Path | None = None) -> Path | None:
