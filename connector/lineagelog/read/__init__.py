@@ -1,1 +1,25 @@
-"""To be written."""
+"""Reads of the log store: windows, one run, and the store's own figures."""
+
+from .listing import MAX_PAGE, Listing
+from .reader import Reader
+from .rows import Assertion, EventRow, EventSummary, Page, Run, RunDataset, RunDetails, Test, Window
+from .status import Count, Lag, Partition, Status
+
+__all__ = [
+    "MAX_PAGE",
+    "Assertion",
+    "Count",
+    "EventRow",
+    "EventSummary",
+    "Lag",
+    "Listing",
+    "Page",
+    "Partition",
+    "Reader",
+    "Run",
+    "RunDataset",
+    "RunDetails",
+    "Status",
+    "Test",
+    "Window",
+]

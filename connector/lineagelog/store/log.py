@@ -234,7 +234,7 @@ class LogStore:
                 unique[event.key] = event
                 places[event.event_hash] = index
         self._partitions.ensure(connection, months_of(event.event_time for event in unique.values()))
-        batch = self._writer.write(connection, [unique[key] for key in sorted(unique)], list(letters.values()))
+        batch = self._writer.write(connection, [unique[key] for key in sorted(unique)], list(letters.values()), floor)
         if batch.floor != floor:
             raise _FloorMovedError(batch.floor)
         if in_transaction is not None:

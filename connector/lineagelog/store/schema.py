@@ -250,7 +250,11 @@ class LogStoreSchema:
 
     def _insert_content(self, table_name: str, key: str, content: str) -> Insert:
         values = {key: bindparam(key, type_=Uuid), content: cast(bindparam(content, type_=Text), JSONB)}
-        return insert(self.t(table_name)).values(values).on_conflict_do_nothing().inline()
+        return self._renew_content(insert(self.t(table_name)).values(values).inline(), key)
+
+    def _renew_content(self, statement: Insert, key: str) -> Insert:
+        """A content that is there already gets a new row version, which tells the purge that it was just sent."""
+        return statement.on_conflict_do_update(index_elements=[key], set_={key: statement.excluded[key]})
 
     def _parameters(self, table_name: str, names: tuple[str, ...]) -> dict[str, Any]:
         table = self.t(table_name)
@@ -289,11 +293,13 @@ class LogStoreSchema:
 
     def insert_schema_versions(self) -> Insert:
         """As insert_schema_version, for arrays."""
-        return self._insert_rows(tables.SCHEMA_VERSION_TABLE, SCHEMA_VERSION_COLUMNS).on_conflict_do_nothing()
+        statement = self._insert_rows(tables.SCHEMA_VERSION_TABLE, SCHEMA_VERSION_COLUMNS)
+        return self._renew_content(statement, "schema_hash")
 
     def insert_lineage_versions(self) -> Insert:
         """As insert_lineage_version, for arrays."""
-        return self._insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS).on_conflict_do_nothing()
+        statement = self._insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS)
+        return self._renew_content(statement, "lineage_hash")
 
     def known_events(self) -> Select[Any]:
         """The hashes of those events that are already stored.
@@ -339,7 +345,7 @@ class LogStoreSchema:
 
         Run them in order. A run goes when its last event is older, its datasets with it when no other job shares the
         run id; assertions and tests go by their own time. The floor is remembered first, so that older events that
-        arrive later are not stored again. (`LogStore.purge` does the same in bounded batches, dropping whole
+        arrive later are not stored again. (`store.purge` does the same in bounded batches, dropping whole
         partitions.)
         """
         cutoff = bindparam("cutoff", type_=Time)
@@ -370,9 +376,9 @@ class LogStoreSchema:
     def runs_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The runs that had an event in the window [window_start, window_end), oldest first.
 
-        Exact, and an index scan in each of its four parts: runs that began inside; that ended inside; that span the
-        window, long or short. Only for those that span it are events looked at; where these are purged already, the
-        run counts. ``conditions`` on the columns of ol_run narrow every part.
+        Exact, and an index scan in each of its three parts: runs that began inside; long runs and short runs that
+        began before. Only for those that also go on after the window are events looked at; where these are purged
+        already, the run counts. ``conditions`` on the columns of ol_run narrow every part.
         """
         runs = self._runs_in_window(conditions)
         return select(*runs.c).order_by(runs.c.first_event_time, runs.c.run_key)
@@ -390,15 +396,29 @@ class LogStoreSchema:
             .order_by(table.c.event_time, table.c.run_dataset_key)
         )
 
-    def assertions_in_window(self) -> Select[Any]:
+    def assertions_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The assertions reported in the window, oldest first."""
         table = self.t(tables.ASSERTION_TABLE)
-        return select(*table.c).where(*_within(table.c.event_time)).order_by(table.c.event_time, table.c.assertion_key)
+        inside = (*_within(table.c.event_time), *conditions)
+        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.assertion_key)
 
-    def tests_in_window(self) -> Select[Any]:
+    def tests_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The tests reported in the window, oldest first."""
         table = self.t(tables.TEST_TABLE)
-        return select(*table.c).where(*_within(table.c.event_time)).order_by(table.c.event_time, table.c.test_key)
+        inside = (*_within(table.c.event_time), *conditions)
+        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.test_key)
+
+    def events_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+        """The raw events of the window without their content, oldest first, at one time in the order of arrival."""
+        event = self.t(tables.EVENT_TABLE).c
+        inside = (*_within(event.event_time), *conditions)
+        return select(*self.event_columns()).where(*inside).order_by(event.event_time, event.arrival)
+
+    def event_columns(self) -> list[ColumnElement[Any]]:
+        """The columns of ol_event but for the content, and stored_size, the bytes of that (compressed)."""
+        event = self.t(tables.EVENT_TABLE).c
+        small = [column for column in event if column.name not in ("event", "raw", "arrival_xid")]
+        return [*small, func.pg_column_size(event.event).label("stored_size")]
 
     def event_summary_in_window(self) -> Select[Any, Any, Any]:
         """The number of events in the window, and the times of the first and the last: one row."""
@@ -409,25 +429,37 @@ class LogStoreSchema:
             func.max(time).label("last_event_time"),
         ).where(*_within(time))
 
+    def run_is_in_window(self, run: Any) -> tuple[ColumnElement[bool], ...]:
+        """The rule of runs_in_window for one row of ol_run, or of an alias of it (``run`` = its columns)."""
+        began_inside = run.first_event_time >= _WINDOW_START
+        return (
+            run.first_event_time < _WINDOW_END,
+            run.last_event_time >= _WINDOW_START,
+            or_(began_inside, self._is_seen_in_window(run)),
+        )
+
     def _runs_in_window(self, conditions: tuple[ColumnElement[bool], ...]) -> Subquery:
         run = self.t(tables.RUN_TABLE)
         first, last = run.c.first_event_time, run.c.last_event_time
         start, end = _WINDOW_START, _WINDOW_END
-        spans = (first < start, last >= end, self._has_event_in_window())
-        hours = run.c.last_hour.between(hour_of(start), hour_of(end))
+        reaches_in = (first < start, last >= start, self._is_seen_in_window(run.c))
         parts = (
             (first >= start, first < end),
-            (first < start, hours, last >= start, last < end),
-            (run.c.is_long, *spans),
-            (~run.c.is_long, first >= start - literal_column("interval '1 hour'"), *spans),
+            (run.c.is_long, run.c.last_hour >= hour_of(start), *reaches_in),
+            (~run.c.is_long, first >= start - literal_column("interval '1 hour'"), *reaches_in),
         )
         return union_all(*(select(*run.c).where(*part, *conditions) for part in parts)).subquery("runs")
 
-    def _has_event_in_window(self) -> ColumnElement[bool]:
-        run, event = self.t(tables.RUN_TABLE).c, self.t(tables.EVENT_TABLE).c
+    def _is_seen_in_window(self, run: Any) -> ColumnElement[bool]:
+        """Whether a run that began before the window had an event in it, given that its last is not before it."""
+        event = self.t(tables.EVENT_TABLE).c
         same = [getattr(event, name) == getattr(run, name) for name in ("run_id", "job_namespace", "job_name")]
         floor = select(self.t(tables.STORE_TABLE).c.retention_floor).scalar_subquery()
-        return or_(exists().where(*same, *_within(event.event_time)), floor > _WINDOW_START)
+        return or_(
+            run.last_event_time < _WINDOW_END,
+            floor > _WINDOW_START,
+            exists().where(*same, *_within(event.event_time)),
+        )
 
 
 _WINDOW_START: Final = bindparam("window_start", type_=Time)

@@ -214,7 +214,7 @@ def _run(metadata: MetaData) -> None:
     )
     Index("ol_run_first", table.c.first_event_time, table.c.run_key)
     Index("ol_run_last_hour", table.c.last_hour)
-    Index("ol_run_long", table.c.first_event_time, postgresql_where=table.c.is_long)
+    Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
     Index("ol_run_run_id", table.c.run_id)
     Index("ol_run_job", table.c.job_key, table.c.first_event_time)
 

@@ -51,6 +51,19 @@ class Written(Struct, frozen=True):
     lineages: frozenset[bytes]
 
 
+class _Known:
+    """The contents that batches committed under one retention floor have sent, and that need not be sent again.
+
+    A purge moves the floor, and may then delete any content that nobody has sent since. So what was learned under one
+    floor says nothing under another.
+    """
+
+    def __init__(self, floor: datetime | None) -> None:
+        self.floor = floor
+        self.schemas: set[bytes] = set()
+        self.lineages: set[bytes] = set()
+
+
 class _Rows:
     """One statement that takes rows as one array per column."""
 
@@ -91,18 +104,24 @@ class BatchWriter:
         self._lock = f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})"
         self._read_floor = f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}"
         self._dead_letter = sql(upsert_dead_letter(schema))
-        self._known_schemas: set[bytes] = set()
-        self._known_lineages: set[bytes] = set()
-        self._floor: datetime | None = None
+        self._known = _Known(None)
         self._expect_duplicates = False
 
     def write(
-        self, connection: psycopg.Connection[Any], events: Sequence[Event], letters: Sequence[DeadLetter]
+        self,
+        connection: psycopg.Connection[Any],
+        events: Sequence[Event],
+        letters: Sequence[DeadLetter],
+        floor: datetime | None,
     ) -> Written:
         """Write a batch of different events, sorted by key, and dead letters.
 
-        The retention floor is read under a lock that keeps it still until the transaction ends.
+        The retention floor is read under a lock that keeps it still until the transaction ends. Commit only if it is
+        the ``floor`` that was assumed: what need not be sent again was learned under that one.
         """
+        known = self._known
+        if known.floor != floor:
+            known = self._known = _Known(floor)
         digest = Digest.of(events)
         new: frozenset[bytes] | None = None
         if len(events) >= COPY_FROM:
@@ -113,25 +132,24 @@ class BatchWriter:
                 self._start(connection)
                 if events:
                     inserted = self._insert_events.execute(connection, [_event_row(event) for event in events])
-            floor = connection.execute(self._read_floor, prepare=True)
-            schemas, lineages = self.write_digest(connection, digest)
+            read_floor = connection.execute(self._read_floor, prepare=True)
+            schemas, lineages = self.write_digest(connection, digest, known)
             for letter in sorted(letters, key=_letter_order):
                 connection.execute(self._dead_letter, dead_letter_row(letter))
         if new is None:
             new = frozenset(row[0] for row in inserted.fetchall()) if inserted is not None else frozenset()
-        found = floor.fetchone()
+        found = read_floor.fetchone()
         return Written(found[0] if found else None, new, frozenset(schemas), frozenset(lineages))
 
     def remember(self, written: Written) -> None:
-        """Learn what a committed batch has stored. A moved floor (a purge) makes all earlier knowledge doubtful."""
-        for known, added in (
-            (self._known_schemas, written.schemas),
-            (self._known_lineages, written.lineages),
-        ):
-            if written.floor != self._floor or len(known) > MAX_KNOWN_CONTENT:
-                known.clear()
-            known |= added
-        self._floor = written.floor
+        """Learn what a committed batch has sent."""
+        known = self._known
+        if known.floor != written.floor:
+            return
+        for hashes, added in ((known.schemas, written.schemas), (known.lineages, written.lineages)):
+            if len(hashes) > MAX_KNOWN_CONTENT:
+                hashes.clear()
+            hashes |= added
 
     def _start(self, connection: psycopg.Connection[Any]) -> None:
         connection.execute(self._lock, prepare=True)
@@ -171,9 +189,10 @@ class BatchWriter:
         return {row[0] for row in connection.execute(statement.statement, parameters)}
 
     def write_digest(
-        self, connection: psycopg.Connection[Any], digest: Digest
+        self, connection: psycopg.Connection[Any], digest: Digest, known: _Known | None = None
     ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         """Join a digest into the digest tables; return the schema and lineage versions that were sent along."""
+        known = known or _Known(None)
         if digest.runs:
             self._upsert_runs.execute(connection, [_run_row(row.values()) for row in digest.runs.values()])
         if digest.datasets:
@@ -184,8 +203,8 @@ class BatchWriter:
             self._insert_assertions.execute(connection, rows)
         if digest.tests:
             self._insert_tests.execute(connection, [(key, *row) for key, row in digest.tests.items()])
-        schemas = {key: value for key, value in digest.schemas.items() if key not in self._known_schemas}
-        lineages = {key: value for key, value in digest.lineages.items() if key not in self._known_lineages}
+        schemas = {key: value for key, value in digest.schemas.items() if key not in known.schemas}
+        lineages = {key: value for key, value in digest.lineages.items() if key not in known.lineages}
         if schemas:
             self._insert_schemas.execute(connection, list(schemas.items()))
         if lineages:

@@ -1,0 +1,87 @@
+"""Filters as conditions on tables, and the condition that continues after a key."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Uuid, bindparam, exists, literal, tuple_
+
+from lineagelog.event.canonical import name_key
+from lineagelog.store.schema import LogStoreSchema
+
+from .cursor import Key
+
+type Columns = Any
+"""``table.c``, or that of an alias."""
+type Conditions = tuple[ColumnElement[bool], ...]
+
+
+def key_literal(*names: str) -> ColumnElement[UUID]:
+    """The key of a pair of names, as the digest tables have it."""
+    return literal(UUID(bytes=name_key(*names)), Uuid)
+
+
+def of_job(columns: Columns, job: str | None, namespace: str | None) -> Conditions:
+    """Rows of a job, of the jobs of a namespace ('' = none), or of jobs of that name in any namespace."""
+    found: list[ColumnElement[bool]] = []
+    if job is not None and namespace is not None and "job_key" in columns:
+        return (columns.job_key == key_literal(namespace, job),)
+    if job is not None:
+        found.append(columns.job_name == job)
+    if namespace is not None:
+        found.append(columns.job_namespace == namespace)
+    return tuple(found)
+
+
+def of_dataset(columns: Columns, name: str | None, namespace: str | None) -> Conditions:
+    """Rows of a dataset, of the datasets of a namespace ('' = none), or of datasets of that name anywhere."""
+    if name is not None and namespace is not None:
+        return (columns.dataset_key == key_literal(namespace, name),)
+    found: list[ColumnElement[bool]] = []
+    if name is not None:
+        found.append(columns.dataset_name == name)
+    if namespace is not None:
+        found.append(columns.dataset_namespace == namespace)
+    return tuple(found)
+
+
+class RunFilter:
+    """Which runs are wanted: by job, by dataset read or written, by status."""
+
+    def __init__(
+        self,
+        schema: LogStoreSchema,
+        job: str | None,
+        namespace: str | None,
+        dataset: tuple[str | None, str | None],
+        status: str | None,
+    ) -> None:
+        self._datasets = schema.t(schema.RUN_DATASET_TABLE).c
+        self._job, self._namespace, self._status = job, namespace, status
+        self._dataset = dataset
+
+    def on(self, run: Columns) -> Conditions:
+        """The conditions on the columns of ol_run, or of an alias of it."""
+        found = list(of_job(run, self._job, self._namespace))
+        if self._status is not None:
+            found.append(run.status == self._status.upper())
+        if touched := of_dataset(self._datasets, *self._dataset):
+            found.append(exists().where(self._datasets.run_id == run.run_id, *touched))
+        return tuple(found)
+
+
+def after(columns: tuple[ColumnElement[Any], ...], *, inclusive: bool = False) -> Conditions:
+    """Rows after the key given as parameters ``after_0``, ``after_1``, …, in the order of the columns.
+
+    The first column's own condition says nothing new; by it PostgreSQL leaves out partitions and whole parts of a
+    union.
+    """
+    key = [bindparam(f"after_{place}", type_=column.type) for place, column in enumerate(columns)]
+    mine, last = tuple_(*columns), tuple_(*key)
+    return columns[0] >= key[0], mine >= last if inclusive else mine > last
+
+
+def after_parameters(key: Key | None) -> dict[str, Any]:
+    """The parameters of after()."""
+    return {f"after_{place}": part for place, part in enumerate(key or ())}

@@ -1,0 +1,60 @@
+"""Makes the typed rows from database rows: times in UTC, what is stored as '' for missing as None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, Final
+
+from msgspec import Struct, structs
+
+from lineagelog.store.schema import LogStoreSchema
+
+from .rows import Assertion, EventRow, Run, RunDataset, Test
+
+_NAMESPACES: Final = frozenset(("job_namespace", "dataset_namespace", "parent_namespace", "root_namespace"))
+_WITH_ERROR: Final = frozenset(("FAIL", "ABORT"))
+
+type Make[T] = Callable[[Any], T]
+
+
+def utc(value: datetime | None) -> datetime | None:
+    """The same instant with the zone UTC, whatever zone the session has."""
+    return None if value is None else value.astimezone(UTC)
+
+
+def _maker[T: Struct](row_type: type[T], names: tuple[str, ...], optional: frozenset[str] = frozenset()) -> Make[T]:
+    """Takes the columns by name; those in ``optional`` are None where they are stored as ''."""
+    values_of = attrgetter(*names)
+
+    def value_of(name: str, value: Any) -> Any:
+        if isinstance(value, datetime):
+            return value.astimezone(UTC)
+        if name in _NAMESPACES and value is not None:
+            return LogStoreSchema.from_stored_namespace(value)
+        return (value or None) if name in optional else value
+
+    def make(row: Any) -> T:
+        return row_type(*map(value_of, names, values_of(row)))
+
+    return make
+
+
+def _fields(row_type: type[Struct]) -> tuple[str, ...]:
+    return row_type.__struct_fields__
+
+
+_any_run: Final = _maker(Run, _fields(Run))
+dataset: Final = _maker(RunDataset, _fields(RunDataset))
+assertion: Final = _maker(Assertion, _fields(Assertion))
+test: Final = _maker(Test, _fields(Test))
+event: Final = _maker(EventRow, _fields(EventRow)[:-2], frozenset(("run_id", "event_type", "job_name")))
+
+
+def run(row: Any) -> Run:
+    """A row of ol_run. The error's text is kept of any event, and shown of runs that did not end well."""
+    made = _any_run(row)
+    if made.error_message is None or made.status in _WITH_ERROR:
+        return made
+    return structs.replace(made, error_message=None)

@@ -1,0 +1,282 @@
+"""Reads the log store: the runs, datasets, assertions, tests and events of a window, and one run in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec import structs
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Engine, Select, Text, cast, func, literal, select
+
+from lineagelog.store import tables
+from lineagelog.store.engine import translated_errors
+from lineagelog.store.schema import LogStoreSchema
+
+from . import making
+from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_job
+from .cursor import Key
+from .listing import Listing
+from .making import Make, utc
+from .rows import Assertion, EventRow, EventSummary, Run, RunDataset, RunDetails, Test, Window
+from .run_datasets import RunDatasets
+from .status import Status, read_status
+
+CONTENT_BYTES: Final = 1 << 20
+"""Stored (compressed) bytes of event content that are read at once."""
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class Reader:
+    """Reads one store. Safe for many threads; no transaction outlives a call or a page.
+
+    Every listing can be iterated over (constant memory) or taken in pages. Oldest first means: runs by their first
+    event, run datasets by their run, the others by event time. Filters: ``namespace`` is the job's, and '' stands for
+    a missing one. All calls raise StoreUnavailable and StoreNotCreated.
+    """
+
+    def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
+        self._engine = engine
+        self._schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+
+    # --- windows ----------------------------------------------------------------------------------------------------
+
+    def runs(
+        self,
+        window: Window,
+        *,
+        job: str | None = None,
+        namespace: str | None = None,
+        dataset_name: str | None = None,
+        dataset_namespace: str | None = None,
+        status: str | None = None,
+    ) -> Listing[Run]:
+        """The runs that had an event in the window."""
+        run = self._schema.t(tables.RUN_TABLE).c
+        wanted = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status).on(run)
+        key = (run.first_event_time, run.run_key)
+        return self._listing("runs", window, self._schema.runs_in_window, wanted, key, making.run)
+
+    def run_datasets(
+        self,
+        window: Window,
+        *,
+        job: str | None = None,
+        namespace: str | None = None,
+        dataset_name: str | None = None,
+        dataset_namespace: str | None = None,
+        status: str | None = None,
+        direction: str | None = None,
+    ) -> Listing[RunDataset]:
+        """The datasets read or written by the runs that had an event in the window, each once.
+
+        ``status`` is the run's. ``direction`` is ``I`` or ``O``.
+        """
+        dataset = self._schema.t(tables.RUN_DATASET_TABLE).c
+        wanted = list(of_dataset(dataset, dataset_name, dataset_namespace))
+        if direction is not None:
+            wanted.append(dataset.direction == direction.upper())
+        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status)
+        found = RunDatasets(self._schema, self._execute, _bounds(window), runs, tuple(wanted))
+        return Listing("run datasets", (datetime, UUID, UUID), found.fetch)
+
+    def assertions(
+        self,
+        window: Window,
+        *,
+        job: str | None = None,
+        namespace: str | None = None,
+        dataset_name: str | None = None,
+        dataset_namespace: str | None = None,
+        success: bool | None = None,
+    ) -> Listing[Assertion]:
+        """The data quality assertions reported in the window."""
+        table = self._schema.t(tables.ASSERTION_TABLE).c
+        wanted = [*of_job(table, job, namespace), *of_dataset(table, dataset_name, dataset_namespace)]
+        if success is not None:
+            wanted.append(table.success.is_(success))
+        key = (table.event_time, table.assertion_key)
+        statement = self._schema.assertions_in_window
+        return self._listing("assertions", window, statement, tuple(wanted), key, making.assertion)
+
+    def tests(
+        self, window: Window, *, job: str | None = None, namespace: str | None = None, status: str | None = None
+    ) -> Listing[Test]:
+        """The tests reported in the window."""
+        table = self._schema.t(tables.TEST_TABLE).c
+        wanted = list(of_job(table, job, namespace))
+        if status is not None:
+            wanted.append(func.lower(table.status) == status.lower())
+        key = (table.event_time, table.test_key)
+        return self._listing("tests", window, self._schema.tests_in_window, tuple(wanted), key, making.test)
+
+    def events(
+        self,
+        window: Window,
+        *,
+        job: str | None = None,
+        namespace: str | None = None,
+        event_type: str | None = None,
+        content: bool = False,
+    ) -> Listing[EventRow]:
+        """The raw events of the window; with ``content`` also their JSON text."""
+        event = self._schema.t(tables.EVENT_TABLE).c
+        wanted = list(of_job(event, job, namespace))
+        if event_type is not None:
+            wanted.append(event.event_type == event_type.upper())
+        key = (event.event_time, event.arrival)
+        fill = self._with_content if content else None
+        return self._listing("events", window, self._schema.events_in_window, tuple(wanted), key, making.event, fill)
+
+    def event_summary(self, window: Window) -> EventSummary:
+        """The number of events in the window, and the times of the first and the last."""
+        ((count, first, last),) = self._execute(self._schema.event_summary_in_window(), _bounds(window))
+        return EventSummary(count, utc(first), utc(last))
+
+    # --- one run ----------------------------------------------------------------------------------------------------
+
+    def run(self, run_id: str, *, limit: int = 1000, content: bool = False) -> RunDetails | None:
+        """All that is known of a run id, or None if it has no run.
+
+        At most ``limit`` runs, datasets, assertions, tests and events each; `run_events` streams all events. With
+        ``content`` also the schemas and the column lineage of the datasets.
+        """
+        run_id = _stored_run_id(run_id)
+        runs = self._of_run(tables.RUN_TABLE, run_id, ("first_event_time", "run_key"), making.run, limit)
+        if not runs:
+            return None
+        datasets = self._of_run(
+            tables.RUN_DATASET_TABLE, run_id, ("direction", "run_dataset_key"), making.dataset, limit
+        )
+        assertions = self._of_run(
+            tables.ASSERTION_TABLE, run_id, ("event_time", "assertion_key"), making.assertion, limit
+        )
+        tests = self._of_run(tables.TEST_TABLE, run_id, ("event_time", "test_key"), making.test, limit)
+        events = [row for _, row in self._fetch_run_events(run_id, None, limit + 1)]
+        return RunDetails(
+            run_id,
+            tuple(runs[:limit]),
+            tuple(datasets[:limit]),
+            tuple(assertions[:limit]),
+            tuple(tests[:limit]),
+            tuple(events[:limit]),
+            any(len(rows) > limit for rows in (runs, datasets, assertions, tests, events)),
+            self.schema_fields(row.schema_hash for row in datasets[:limit]) if content else {},
+            self.column_lineage(row.lineage_hash for row in datasets[:limit]) if content else {},
+        )
+
+    def run_events(self, run_id: str) -> Listing[EventRow]:
+        """The time line of a run id: its raw events, oldest first."""
+        stored = _stored_run_id(run_id)
+        return Listing("run events", (datetime, int), lambda key, limit: self._fetch_run_events(stored, key, limit))
+
+    def schema_fields(self, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
+        """The fields of the schemas with these hashes, decoded."""
+        return self._contents(tables.SCHEMA_VERSION_TABLE, hashes)
+
+    def column_lineage(self, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
+        """The column lineage (members ``fields`` and ``dataset`` of the facet) with these hashes, decoded."""
+        return self._contents(tables.LINEAGE_VERSION_TABLE, hashes)
+
+    def status(self) -> Status:
+        """Figures of the whole store, for the operator."""
+        return read_status(self._engine, self._schema)
+
+    # --- how it is read ---------------------------------------------------------------------------------------------
+
+    def _execute(self, statement: Any, parameters: dict[str, Any]) -> Sequence[Any]:
+        with translated_errors(), self._engine.connect() as connection:
+            return connection.execute(statement, parameters).all()
+
+    def _listing[T](
+        self,
+        name: str,
+        window: Window,
+        statement: Callable[..., Select[Any]],
+        wanted: Conditions,
+        key: tuple[ColumnElement[Any], ...],
+        make: Make[T],
+        fill: Callable[[list[T]], list[T]] | None = None,
+    ) -> Listing[T]:
+        """The listing of a window whose statement is ordered by ``key``; ``fill`` completes the rows of a page."""
+        key_of = attrgetter(*(str(column.key) for column in key))
+
+        def fetch(last: Key | None, limit: int) -> Sequence[tuple[Key, T]]:
+            conditions = wanted if last is None else (*wanted, *after(key))
+            found = self._execute(statement(*conditions).limit(limit), _bounds(window) | after_parameters(last))
+            rows = [make(row) for row in found]
+            return list(zip(map(key_of, found), rows if fill is None else fill(rows), strict=True))
+
+        return Listing(name, tuple(column.type.python_type for column in key), fetch)
+
+    def _of_run[T](self, table_name: str, run_id: str, order: tuple[str, ...], make: Make[T], limit: int) -> list[T]:
+        """The first rows of a run in one table, and one more if there are more."""
+        table = self._schema.t(table_name)
+        statement = select(table).where(table.c.run_id == run_id).order_by(*(table.c[name] for name in order))
+        return [make(row) for row in self._execute(statement.limit(limit + 1), {})]
+
+    def _fetch_run_events(self, run_id: str, last: Key | None, limit: int) -> list[tuple[Key, EventRow]]:
+        """A run's events; the times in its rows of ol_run say which partitions hold them."""
+        run, event = self._schema.t(tables.RUN_TABLE).c, self._schema.t(tables.EVENT_TABLE).c
+        times = select(func.min(run.first_event_time), func.max(run.last_event_time)).where(run.run_id == run_id)
+        ((first, latest),) = self._execute(times, {})
+        if first is None:
+            return []
+        order = (event.event_time, event.arrival)
+        statement = (
+            select(*self._schema.event_columns())
+            .where(event.run_id == run_id, event.event_time.between(first, latest), *(after(order) if last else ()))
+            .order_by(*order)
+            .limit(limit)
+        )
+        rows = self._execute(statement, after_parameters(last))
+        return [((row.event_time, row.arrival), making.event(row)) for row in rows]
+
+    def _with_content(self, rows: list[EventRow]) -> list[EventRow]:
+        """The same events with their content; what a purge has taken meanwhile stays without."""
+        event = self._schema.t(tables.EVENT_TABLE).c
+        filled: list[EventRow] = []
+        for portion in _portions(rows):
+            statement = select(event.arrival, cast(event.event, Text), event.raw).where(
+                event.event_time.between(portion[0].event_time, portion[-1].event_time),
+                event.arrival == func.any(literal([row.arrival for row in portion], ARRAY(BigInteger))),
+            )
+            contents = {arrival: (text.encode(), raw) for arrival, text, raw in self._execute(statement, {})}
+            for row in portion:
+                text, raw = contents.get(row.arrival, (None, None))
+                filled.append(structs.replace(row, event=text, raw=raw))
+        return filled
+
+    def _contents(self, table_name: str, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
+        wanted = sorted({hash_ for hash_ in hashes if hash_ is not None})
+        key, content = self._schema.t(table_name).c
+        return (
+            {row[0]: row[1] for row in self._execute(select(key, content).where(key.in_(wanted)), {})} if wanted else {}
+        )
+
+
+def _bounds(window: Window) -> dict[str, Any]:
+    return {"window_start": window.start, "window_end": window.end}
+
+
+def _stored_run_id(run_id: str) -> str:
+    """As the store spells it: a UUID in lower case; a text that cannot be stored finds nothing."""
+    return run_id.lower() if _UUID.fullmatch(run_id) else run_id.replace("\0", "\ufffd")
+
+
+def _portions(rows: list[EventRow]) -> Iterator[list[EventRow]]:
+    """Runs of rows whose stored content adds up to CONTENT_BYTES at most, or single larger ones."""
+    portion: list[EventRow] = []
+    size = 0
+    for row in rows:
+        if portion and size + row.stored_size > CONTENT_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += row.stored_size
+    if portion:
+        yield portion
