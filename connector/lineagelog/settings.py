@@ -37,6 +37,8 @@ class ServerSettings(_Group):
     tls_cert: UserPath | None = None
     tls_key: UserPath | None = None
     max_request_mib: Annotated[int, Field(ge=1, le=1024)] = 64
+    cors_origins: tuple[str, ...] = ()
+    stop_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
 
 
 class IntakeSettings(_Group):
@@ -145,6 +147,13 @@ def config_file(chosen: Path | None = None) -> Path | None:
     user = Path(home) if home.startswith("/") else Path("~/.config").expanduser()
     places = (Path("lineagelog.toml"), user / "lineagelog" / "config.toml")
     return next((place for place in places if place.is_file()), None)
+
+
+def template_text() -> str:
+    """The settings file with every key explained, `config/lineagelog.toml`."""
+    package = Path(__file__).parent
+    places = (package / "config" / "lineagelog.toml", package.parents[1] / "config" / "lineagelog.toml")
+    return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
 def _from_file(file: Path) -> dict[str, Any]:

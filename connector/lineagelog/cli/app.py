@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import config, dead_letters, doctor, lists, load, serve, show, status, store, tokens
+from . import config, doctor, lists, load, serve, show, status, store
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -16,7 +16,7 @@ Without --database it keeps its own PostgreSQL in a data directory. Exit codes: 
 app = typer.Typer(
     name="lineagelog",
     help=_ABOUT,
-    epilog="Start here:\n\n  lineagelog serve\n\n  lineagelog load examples/\n\n  lineagelog list runs",
+    epilog="Start here:\n  lineagelog serve\n  lineagelog load examples/\n  lineagelog list runs",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,8 +30,6 @@ doctor.register(app)
 config.register(app)
 app.add_typer(lists.group, name="list")
 app.add_typer(store.group, name="store")
-app.add_typer(dead_letters.group, name="dead-letters")
-app.add_typer(tokens.group, name="tokens")
 
 
 def _print_version(value: bool) -> None:

@@ -9,7 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, cast
 
@@ -76,16 +76,21 @@ def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Command], 
         parameters = [*(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own), *_STORE, _CONFIG]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         cast(Any, run).__signature__ = inspect.Signature(parameters)
-        app.command(name, epilog=_epilog(examples))(run)
+        app.command(name, help=_help(function.__doc__), epilog=_epilog(examples))(run)
         return function
 
     return register
 
 
 def _epilog(examples: tuple[str, ...]) -> str:
-    """Typer joins lines unless they are paragraphs."""
     lines = [f"  {example}".replace("[", "\\[") for example in examples]
-    return "\n\n".join(["Examples:" if len(lines) > 1 else "Example:", *lines])
+    return "\n".join(["Examples:" if len(lines) > 1 else "Example:", *lines])
+
+
+def _help(docstring: str | None) -> str:
+    """The docstring with each paragraph on one line: typer keeps its line breaks otherwise."""
+    paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 @contextmanager
@@ -94,10 +99,8 @@ def one_line_errors() -> Iterator[None]:
 
     ``LINEAGELOG_DEBUG=1`` shows the traceback.
     """
-    try:
+    with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
         signal.signal(signal.SIGTERM, _terminate)
-    except ValueError:  # not the main thread: whoever runs us there handles signals
-        pass
     try:
         yield
     except LineageLogError as error:
@@ -114,7 +117,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def _terminate(*_: object) -> NoReturn:
-    """Leave by the way of an exception, so that a embedded server is released."""
+    """Leave by the way of an exception, so that an embedded server is released."""
     raise SystemExit(_TERMINATED)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .command import command
 from .output import Json, print_json
-
-if TYPE_CHECKING:
-    from .session import Session
+from .session import Session
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +25,9 @@ def register(app: typer.Typer) -> None:
 def _config(
     session: Session,
     json: Json = False,
-    template: Annotated[bool, typer.Option("--template", help="Print a settings file with every key explained.")] = False,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print a settings file with every key explained.")
+    ] = False,
 ) -> None:
     """Show the settings in effect, passwords masked: file, variables and options taken together."""
     from lineagelog.settings import template_text
@@ -56,4 +56,6 @@ def _lines(settings: dict[str, Any]) -> list[str]:
 
     top = [line(key, value) for key, value in settings.items() if not isinstance(value, dict)]
     groups = [(key, value) for key, value in settings.items() if isinstance(value, dict)]
-    return top + [text for name, group in groups for text in ("", f"[{name}]", *(line(*each) for each in group.items()))]
+    return top + [
+        text for name, group in groups for text in ("", f"[{name}]", *(line(*each) for each in group.items()))
+    ]

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from lineagelog.errors import LineageLogError, StoreNotCreated
-
 from .command import FINDINGS, OK, command
 from .output import Json, duration, print_json, text_of
+from .session import Session
 
 if TYPE_CHECKING:
+    from lineagelog.read import Status
     from lineagelog.store import LogStore
-    from lineagelog.store.health import Contents, Server
-
-    from .session import Session
+    from lineagelog.store.health import Access, Server
 
 _MAJORS: Final = range(15, 19)
 _SKEW: Final = timedelta(seconds=5)
@@ -36,7 +34,9 @@ class Check:
 
 def register(app: typer.Typer) -> None:
     """Mount the command."""
-    command(app, "doctor", "lineagelog doctor", "lineagelog doctor --database postgresql://me@db/lineage --json")(_doctor)
+    command(app, "doctor", "lineagelog doctor", "lineagelog doctor --database postgresql://me@db/lineage --json")(
+        _doctor
+    )
 
 
 def _doctor(session: Session, json: Json = False) -> int:
@@ -62,21 +62,16 @@ def _print(checks: list[Check]) -> None:
 
 
 def _checks(store: LogStore) -> Iterator[Check]:
-    from lineagelog.store.health import look_at_server, look_at_store
+    from lineagelog.read import Reader
+    from lineagelog.store.health import look_at_access, look_at_server
 
     server = look_at_server(store.engine, store.schema)
     yield from check_server(server)
     now = datetime.now(UTC)
-    try:
-        contents = look_at_store(store.engine, store.schema, now)
-    except StoreNotCreated:
-        can = "" if server.may_create_schema or server.has_schema else f" as a role with CREATE on {server.database}"
-        yield Check("store", f"not in schema {store.schema.schema_name}", f"run `lineagelog store init`{can}")
-        return
-    except LineageLogError as error:
-        yield Check("store", str(error), f"grant {server.role} what docs/operations.md lists under Roles")
-        return
-    yield from check_store(contents, server, now)
+    access = look_at_access(store.engine, store.schema, now)
+    yield from check_access(access, server, store.schema.schema_name)
+    if not access.missing and not access.unreadable:
+        yield from check_status(Reader(store.engine, store.schema).status(), now)
 
 
 def check_server(server: Server) -> Iterator[Check]:
@@ -101,45 +96,51 @@ def check_server(server: Server) -> Iterator[Check]:
     yield Check("clock", f"{ahead} clock", "synchronise both clocks (NTP)" if off else None)
 
 
-def check_store(contents: Contents, server: Server, now: datetime) -> Iterator[Check]:
-    """Judge the store."""
+def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]:
+    """Judge the tables and the rights on them."""
+    if access.missing:
+        can = "" if server.has_schema or server.may_create_schema else f" as a role with CREATE on {server.database}"
+        what = f"schema {schema}: " + (", ".join(access.missing) if server.has_schema else "is not there")
+        yield Check("tables", what, f"run `lineagelog store init`{can}")
+        return
+    grants = "grant it as docs/operations.md lists under Roles, if the role is to"
+    if access.unreadable:
+        yield Check("reading", f"{server.role} may not read {', '.join(access.unreadable)}", f"{grants} read")
+    if access.unwritable:
+        yield Check(
+            "writing", f"{server.role} may not write {', '.join(access.unwritable)}", f"{grants} receive events"
+        )
+    if not access.unreadable and not access.unwritable:
+        yield Check("rights", f"{server.role} may read and write")
+    missing = ", ".join(access.missing_months)
+    owner = "run `lineagelog store init --months 12` as the owner: this role cannot make partitions"
+    is_stuck = missing and not access.may_make_partitions and not access.unwritable
+    yield Check("next partitions", f"not yet: {missing}" if missing else "are there", owner if is_stuck else None)
+
+
+def check_status(status: Status, now: datetime) -> Iterator[Check]:
+    """Judge the figures of the store."""
     from lineagelog.store import tables
 
-    old = contents.version < tables.VERSION or contents.missing_tables
-    yield Check("store", f"version {contents.version}", "run `lineagelog store init` as the owner" if old else None)
-    yield from _check_rights(contents, server)
-    missing = ", ".join(contents.missing_months)
-    locked = bool(missing) and not contents.may_make_partitions
-    advice = "run `lineagelog store init --months 12` as the owner: this role cannot make partitions" if locked else None
-    yield Check("partitions", f"{len(contents.partitions)}" + (f", none yet for {missing}" if missing else ""), advice)
-    if contents.outside:
-        many = "1000 or more" if contents.outside >= 1000 else str(contents.outside)
-        when = "look at them: lineagelog list events --until 2000-01-01, or --since 2100-01-01"
-        yield Check("event times", f"{many} events before the year 2000 or after 2099", when)
-    newest = contents.last_event_time
-    if newest is not None and newest.year < 2100 and newest > now + _FUTURE:
-        yield Check("event times", f"the newest event is of {text_of(newest)}", "set the clock of its sender right")
-    yield Check("received", _received(contents, now))
-    floor = contents.retention_floor
+    is_old = status.version < tables.VERSION
+    yield Check("store", f"version {status.version}", "run `lineagelog store init` as the owner" if is_old else None)
+    first, last = status.first_event_time, status.last_event_time
+    if first is not None and first.year < 2000:
+        see = "look at them: lineagelog list events --until 2000-01-01"
+        yield Check("event times", f"there are events of {text_of(first)}", see)
+    if last is not None and last > now + _FUTURE:
+        yield Check("event times", f"there are events of {text_of(last)}, in the future", "set their sender's clock")
+    yield Check("received", _received(status, now))
+    floor = status.retention_floor
     yield Check("retention", f"events before {text_of(floor)} were purged" if floor else "nothing was ever purged")
-    letters = contents.new_dead_letters
+    letters = status.dead_letters.get("new", 0)
     see = "see `lineagelog dead-letters list`, then retry or discard them"
     yield Check("dead letters", str(letters), see if letters else None)
 
 
-def _check_rights(contents: Contents, server: Server) -> Iterator[Check]:
-    grants = "grant it as docs/operations.md lists under Roles, if the role is to"
-    if contents.unreadable:
-        yield Check("reading", f"{server.role} may not read {', '.join(contents.unreadable)}", f"{grants} read")
-    if contents.unwritable:
-        yield Check("writing", f"{server.role} may not write {', '.join(contents.unwritable)}", f"{grants} receive events")
-    if not contents.unreadable and not contents.unwritable:
-        yield Check("rights", f"{server.role} may read and write")
-
-
-def _received(contents: Contents, now: datetime) -> str:
-    if contents.last_received is None:
+def _received(status: Status, now: datetime) -> str:
+    if status.last_received_at is None:
         return "no event yet"
-    ago = max(now - contents.last_received, timedelta())
-    lag = f", lag {duration(contents.lag)} from event to store" if contents.lag is not None else ""
-    return f"the last event {duration(ago)} ago{lag}"
+    ago = duration(max(now - status.last_received_at, timedelta()))
+    lag = f", {duration(timedelta(seconds=status.lag.p50_seconds))} after it happened (median)" if status.lag else ""
+    return f"the last event {ago} ago{lag}"

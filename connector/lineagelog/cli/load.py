@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,14 +14,15 @@ import typer
 
 from .command import ERROR, FINDINGS, OK, command
 from .output import Json, print_json
+from .session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lineagelog.errors import InputError
-    from lineagelog.intake import Outcome, Tally
-
-    from .session import Session
+    from lineagelog.intake import Delivery, Outcome, Tally
+    from lineagelog.settings import IntakeSettings
+    from lineagelog.store import LogStore
 
 _TOLD: Final = 10
 """Refused events that are named; the others are counted."""
@@ -38,7 +40,7 @@ class Counts:
     dead: int = 0
 
     def add(self, outcomes: list[Outcome]) -> None:
-        """Count the outcomes of a batch, and name the first refused events on stderr."""
+        """Count the outcomes of a batch."""
         self.read += len(outcomes)
         for outcome in outcomes:
             name = outcome.verdict.value
@@ -79,7 +81,7 @@ def register(app: typer.Typer) -> None:
 
 def _load(
     session: Session,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Files, folders, or - for NDJSON on stdin.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for NDJSON on stdin.")],
     json: Json = False,
 ) -> int:
     """Load events from files and folders.
@@ -87,22 +89,31 @@ def _load(
     JSON (one event, an array or {"events": […]}), NDJSON, these as .gz, Egeria's *.openlineageevent files. An event
     that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
     """
-    from lineagelog.intake import Door, Tally, load, read_paths
+    from lineagelog.intake import Tally
 
-    counts, tally = Counts(), Tally()
-    settings = session.settings.intake
-    with session.store(create=True, pool_size=settings.writers) as store, _progress(paths, counts, tally) as update:
-        door = Door(store, max_event=settings.max_event)
+    settings, tally = session.settings.intake, Tally()
+    with session.store(create=True, pool_size=settings.writers) as store:
+        counts = Counts()
+        _load_into(store, paths, settings, counts, tally)
+    return _finish(counts, tally, as_json=json)
+
+
+def _load_into(store: LogStore, paths: list[str], settings: IntakeSettings, counts: Counts, tally: Tally) -> None:
+    from lineagelog.intake import Door, load, read_paths
+
+    door = Door(store, max_event=settings.max_event)
+    with _progress(paths, counts, tally) as update:
         deliveries = read_paths(paths, tally=tally, on_problem=_tell_problem, max_event=settings.max_event)
+        positions: deque[str] = deque()  # of the events that are on their way
         try:
-            batches = load(door, deliveries, source="file", batch=settings.batch, connections=settings.writers)
+            noted = _noting(deliveries, positions)
+            batches = load(door, noted, source="file", batch=settings.batch, connections=settings.writers)
             for outcomes in batches:
-                _tell_dead(outcomes, counts.dead)
+                _tell_dead(outcomes, [positions.popleft() for _ in outcomes], counts.dead)
                 counts.add(outcomes)
                 update()
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted: {counts}; run it again to go on, nothing is stored twice") from None
-    return _finish(counts, tally, as_json=json)
 
 
 def _finish(counts: Counts, tally: Tally, *, as_json: bool) -> int:
@@ -120,10 +131,19 @@ def _tell_problem(problem: InputError) -> None:
     print(f"lineagelog: {problem}", file=sys.stderr)
 
 
-def _tell_dead(outcomes: list[Outcome], already: int) -> None:
-    refused = [outcome.rejected for outcome in outcomes if outcome.rejected is not None]
-    for rejected in refused[: max(_TOLD - already, 0)]:
-        print(f"refused: {rejected}", file=sys.stderr)
+def _noting(deliveries: Iterable[Delivery], positions: deque[str]) -> Iterator[Delivery]:
+    for delivery in deliveries:
+        positions.append(delivery.position)
+        yield delivery
+
+
+def _tell_dead(outcomes: list[Outcome], positions: list[str], already: int) -> None:
+    """Name the first refused events."""
+    refused = [
+        (place, outcome.rejected) for place, outcome in zip(positions, outcomes, strict=True) if outcome.rejected
+    ]
+    for place, rejected in refused[: max(_TOLD - already, 0)]:
+        print(f"refused: {place}: {rejected}", file=sys.stderr)
 
 
 @contextmanager

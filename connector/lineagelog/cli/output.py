@@ -11,8 +11,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object per line for lists, else one object.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print NDJSON: one object per line, with all columns.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header line and all columns.")]
 
 _MARKS: Final = {
     "COMPLETE": "green",

@@ -37,10 +37,11 @@ class Session:
         return Session(override(self.settings, options))
 
     @contextmanager
-    def store(self, *, create: bool = False, pool_size: int = 5) -> Iterator[LogStore]:
+    def store(self, *, create: bool = False, check: bool = True, pool_size: int = 5) -> Iterator[LogStore]:
         """The log store: in the given database, or in the embedded one, which runs meanwhile.
 
-        The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise.
+        The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise,
+        unless ``check`` is false.
         """
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
 
@@ -48,7 +49,8 @@ class Session:
         with self._database() as url:
             store = LogStore(open_engine(url, pool_size=pool_size), schema)
             try:
-                ensure(store, create=create or self.settings.database is None)
+                if check:
+                    ensure(store, create=create or self.settings.database is None)
                 yield store
             finally:
                 store.engine.dispose()

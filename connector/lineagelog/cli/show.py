@@ -10,11 +10,10 @@ from lineagelog.errors import InputError
 
 from .command import command
 from .output import Form, Json, form_of, print_json, print_rows, text_of
+from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.read import Run, RunDetails
-
-    from .session import Session
 
 
 def register(app: typer.Typer) -> None:

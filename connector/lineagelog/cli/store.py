@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from .command import FINDINGS, OK, command
-from .output import Json, print_json
+from .output import Json, print_json, text_of
+from .session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lineagelog.store import Checked, Difference
-
-    from .session import Session
 
 group = typer.Typer(no_args_is_help=True, help="Make, check, repair and purge the tables.")
 
@@ -25,12 +26,27 @@ _SHOWN: Final = 50
 """Differences that are shown to people; the others are counted."""
 
 
-@command(group, "init", "lineagelog store init --database postgresql://owner@db/lineage --schema openlineage")
-def _init(session: Session) -> None:
+@command(
+    group,
+    "init",
+    "lineagelog store init --database postgresql://owner@db/lineage --schema openlineage",
+    "lineagelog store init --months 12   (from cron, where the writer's role does not own the tables)",
+)
+def _init(
+    session: Session,
+    months: Annotated[
+        int, typer.Option(min=0, max=120, help="Also make the partitions of this month and so many more.")
+    ] = 0,
+) -> None:
     """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
-    with session.store(create=True) as store:
+    from lineagelog.store.health import make_partitions
+
+    with session.store(check=False) as store:
         store.create()
         print(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
+        if months:
+            count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
+            print(f"partitions are there for {count} months")
 
 
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
@@ -110,11 +126,29 @@ def _progress(verb: str) -> Iterator[Any]:
     "purge",
     "lineagelog store purge --older-than 90d --dry-run",
     "lineagelog store purge --older-than 90d",
+    "lineagelog store purge --older-than 2026-01-01",
 )
 def _purge(
     session: Session,
     older_than: Annotated[str, typer.Option(metavar="AGE", help="An age such as 90d or 12h, or an ISO date.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, and count what would go.")] = False,
     json: Json = False,
 ) -> None:
-    """Delete events older than an age, and the runs that ended before. What arrives later and is older is refused."""
+    """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
+    from lineagelog.read.period import parse_instant
+    from lineagelog.store import purge
+
+    age = older_than.strip().removeprefix("-")
+    cutoff = parse_instant(f"-{age}" if re.fullmatch(r"\d+[smhdw]", age) else age, datetime.now(UTC))
+    with session.store() as store:
+        purged = purge(store, cutoff, dry_run=dry_run)
+    if json:
+        from msgspec.structs import asdict
+
+        print_json(asdict(purged))
+        return
+    verb = "would delete" if dry_run else "deleted"
+    print(
+        f"{verb} what is before {text_of(cutoff)}: {purged.events} events ({len(purged.partitions)} whole partitions), "
+        f"{purged.runs} runs, {purged.run_datasets} run datasets, {purged.assertions} assertions, {purged.tests} tests"
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-import psycopg
 from msgspec import Struct
+from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from . import tables
@@ -37,9 +37,22 @@ _SERVER: Final = """
            current_user::text AS role,
            current_database()::text AS database,
            has_database_privilege(current_database(), 'CREATE') AS may_create_schema,
-           to_regnamespace(%(quoted)s) IS NOT NULL AS has_schema"""
-_LATEST: Final = 1000
-"""Events whose way from the sender to the store is looked at for the lag."""
+           EXISTS (SELECT FROM pg_namespace WHERE nspname = %(schema)s) AS has_schema"""
+_ACCESS: Final = """
+    SELECT wanted.name, c.oid IS NOT NULL,
+           has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
+           has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+           AND has_schema_privilege(n.oid, 'USAGE')
+    FROM unnest(%s::text[]) AS wanted (name)
+    LEFT JOIN pg_namespace n ON n.nspname = %s
+    LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.name"""
+_OWNER: Final = """
+    SELECT pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s"""
+_PARTITIONS: Final = """
+    SELECT part.relname FROM pg_inherits i JOIN pg_class part ON part.oid = i.inhrelid
+    JOIN pg_class c ON c.oid = i.inhparent JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %s AND c.relname = %s"""
 
 
 class Server(Struct, frozen=True):
@@ -61,69 +74,49 @@ class Server(Struct, frozen=True):
     """How far the database's clock is ahead of this machine's."""
 
 
-class Contents(Struct, frozen=True):
-    """The store in its schema."""
+class Access(Struct, frozen=True):
+    """The tables of a store, and what the role may do with them."""
 
-    version: int
-    retention_floor: datetime | None
-    missing_tables: tuple[str, ...]
+    missing: tuple[str, ...]
     unreadable: tuple[str, ...]
     """Tables that the role may not read."""
     unwritable: tuple[str, ...]
     """Tables that the role may not write."""
     may_make_partitions: bool
-    partitions: tuple[str, ...]
     missing_months: tuple[str, ...]
     """Of this month and the next: those without a partition."""
-    outside: int
-    """Events before the year 2000 or after 2099, up to 1000."""
-    last_received: datetime | None
-    last_event_time: datetime | None
-    lag: timedelta | None
-    """Median of the newest events' way: received_at minus event_time."""
-    new_dead_letters: int
 
 
 def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
     """Ask the server. Raises StoreUnavailable."""
     with translated_errors(), driver_connection(engine) as connection:
-        row = _row(connection, _SERVER, {"quoted": '"' + schema.schema_name + '"'})
+        row = connection.cursor(row_factory=dict_row).execute(_SERVER, {"schema": schema.schema_name}).fetchone()
         before = datetime.now(UTC)
         now = connection.execute("SELECT clock_timestamp()").fetchone()
         after = datetime.now(UTC)
-        assert now is not None  # noqa: S101  # a SELECT without FROM gives a row
-        return Server(**row, skew=now[0] - (before + (after - before) / 2))
+    assert row is not None and now is not None  # noqa: S101  # a SELECT without a condition gives a row
+    return Server(**row, skew=now[0] - (before + (after - before) / 2))
 
 
-def look_at_store(engine: Engine, schema: LogStoreSchema, now: datetime) -> Contents:
-    """Look at the tables. Raises StoreNotCreated, StoreReadOnly (no right to look) and StoreUnavailable."""
+def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Access:
+    """Look at the tables in the catalogue; any role may. Raises StoreUnavailable."""
     with translated_errors(), driver_connection(engine) as connection:
-        store, event = schema.table(tables.STORE_TABLE), schema.table(tables.EVENT_TABLE)
-        found = connection.execute(f"SELECT version, retention_floor FROM {store}").fetchone()
-        version, floor = found or (0, None)
-        partitions = _partitions(connection, schema)
-        latest = _row(
-            connection,
-            f"""SELECT max(received_at) AS last_received,
-                       percentile_cont(0.5) WITHIN GROUP (ORDER BY received_at - event_time) AS lag
-                FROM (SELECT received_at, event_time FROM {event} ORDER BY arrival DESC LIMIT {_LATEST}) AS latest""",
-        )
-        newest = _row(connection, f"SELECT event_time FROM {event} ORDER BY event_time DESC LIMIT 1")
-        outside = f"SELECT FROM {event} WHERE event_time < '2000-01-01Z' OR event_time >= '2100-01-01Z' LIMIT 1000"
-        letters = schema.table(tables.DEAD_LETTER_TABLE)
-        dead = _row(connection, f"SELECT count(*) AS dead FROM {letters} WHERE state = 'new'")["dead"]
-        return Contents(
-            version=version,
-            retention_floor=floor,
-            **_rights(connection, schema),
-            partitions=partitions,
-            missing_months=_missing(schema, partitions, now),
-            outside=connection.execute(outside).rowcount,
-            last_received=latest["last_received"],
-            last_event_time=newest.get("event_time"),
-            lag=latest["lag"],
-            new_dead_letters=dead,
-        )
+        rows = connection.execute(_ACCESS, (list(_TABLES), schema.schema_name)).fetchall()
+        owner = connection.execute(_OWNER, (schema.schema_name, tables.EVENT_TABLE)).fetchone()
+        partitions = {
+            row[0] for row in connection.execute(_PARTITIONS, (schema.schema_name, tables.EVENT_TABLE)).fetchall()
+        }
+    return Access(
+        missing=tuple([name for name, is_there, _, _ in rows if not is_there]),
+        unreadable=tuple([name for name, is_there, may_read, _ in rows if is_there and not may_read]),
+        unwritable=tuple([name for name, is_there, _, may_write in rows if is_there and not may_write]),
+        may_make_partitions=bool(owner and owner[0]),
+        missing_months=tuple(
+            f"{year}-{month:02}"
+            for year, month in sorted(months_of(_months(now, 2)))
+            if schema.partition_name(year, month) not in partitions
+        ),
+    )
 
 
 def make_partitions(engine: Engine, schema: LogStoreSchema, first: datetime, months: int) -> int:
@@ -132,42 +125,6 @@ def make_partitions(engine: Engine, schema: LogStoreSchema, first: datetime, mon
     with translated_errors(), driver_connection(engine) as connection:
         Partitions(schema).ensure(connection, wanted)
     return len(wanted)
-
-
-def _row(connection: psycopg.Connection[Any], query: str, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
-    cursor = connection.execute(query, parameters)
-    names = [column.name for column in cursor.description or ()]
-    return dict(zip(names, cursor.fetchone() or (), strict=False))
-
-
-def _partitions(connection: psycopg.Connection[Any], schema: LogStoreSchema) -> tuple[str, ...]:
-    query = """SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-               WHERE i.inhparent = to_regclass(%s) ORDER BY c.relname"""
-    return tuple([row[0] for row in connection.execute(query, (schema.table(tables.EVENT_TABLE),))])
-
-
-def _rights(connection: psycopg.Connection[Any], schema: LogStoreSchema) -> dict[str, Any]:
-    query = """SELECT name, to_regclass(qualified) IS NULL, has_table_privilege(to_regclass(qualified), 'SELECT'),
-                      has_table_privilege(to_regclass(qualified), 'INSERT')
-                      AND has_table_privilege(to_regclass(qualified), 'UPDATE')
-               FROM unnest(%s::text[], %s::text[]) AS wanted (name, qualified)"""
-    rows = connection.execute(query, (list(_TABLES), [schema.table(name) for name in _TABLES])).fetchall()
-    own = connection.execute(
-        """SELECT pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE')
-           FROM pg_class WHERE oid = to_regclass(%s)""",
-        (schema.table(tables.EVENT_TABLE),),
-    ).fetchone()
-    return {
-        "missing_tables": tuple([name for name, missing, _, _ in rows if missing]),
-        "unreadable": tuple([name for name, missing, may_read, _ in rows if not missing and not may_read]),
-        "unwritable": tuple([name for name, missing, _, may_write in rows if not missing and not may_write]),
-        "may_make_partitions": bool(own and own[0]),
-    }
-
-
-def _missing(schema: LogStoreSchema, partitions: tuple[str, ...], now: datetime) -> tuple[str, ...]:
-    months = sorted(months_of(_months(now, 2)))
-    return tuple([f"{year}-{month:02}" for year, month in months if schema.partition_name(year, month) not in partitions])
 
 
 def _months(first: datetime, count: int) -> list[datetime]:
