@@ -34,6 +34,8 @@ class Framed(Struct, frozen=True):
     events: tuple[bytes, ...]
     is_batch: bool
     """Whether the sender used one of the batch forms, even for a single event."""
+    is_broken: bool = False
+    """Whether a batch could not be taken apart: ``events`` holds all of it, and parsing says what is wrong."""
 
 
 def split(body: bytes) -> Framed:
@@ -48,7 +50,7 @@ def split(body: bytes) -> Framed:
         try:
             return Framed(tuple([bytes(raw) for raw in _LIST.decode(text)]), is_batch=True)
         except (msgspec.DecodeError, RecursionError):
-            return Framed((text,), is_batch=True)
+            return Framed((text,), is_batch=True, is_broken=True)
     if first == b"{":
         return _split_object(text)
     return Framed((text,), is_batch=False)

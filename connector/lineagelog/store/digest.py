@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from lineagelog.event.canonical import content_key, name_key
@@ -16,6 +17,9 @@ from lineagelog.event.times import to_microseconds
 
 from .merge import STATUS_RANK
 from .tables import DATASET_REGISTERS
+
+_content_key = lru_cache(maxsize=4096)(content_key)
+"""Schemas and lineage come again with every run; hashing them anew would cost more than finding them."""
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _TERMINAL: Final = frozenset(("COMPLETE", "FAIL", "ABORT"))
@@ -145,14 +149,9 @@ class DatasetRow:
         self.namespace, self.name = sighting.namespace, sighting.name
         self.event_time, self.event_type = time, status
         self.counts = status != "START" or sighting.row_count is not None or sighting.size_bytes is not None
-        schema, lineage = sighting.schema, sighting.lineage
-        values = (
-            *(sighting.row_count, sighting.size_bytes, sighting.file_count, sighting.lifecycle_state_change),
-            *(sighting.subset_type, sighting.dataset_version),
-            None if schema is None else content_key(schema),
-            None if lineage is None else content_key(lineage),
-        )
-        self.registers: list[Carried] = [None if value is None else (time, value) for value in values]
+        self.registers: dict[int, tuple[datetime, Any]] = {
+            slot: (time, value) for slot, value in enumerate(_carried_values(sighting)) if value is not None
+        }
         for name in sighting.deleted:
             self.registers[_DATASET_SLOTS[name]] = (time, None)
 
@@ -161,11 +160,14 @@ class DatasetRow:
         if self._is_led_by(other):
             self.event_time, self.event_type, self.counts = other.event_time, other.event_type, other.counts
         mine = self.registers
-        for slot, theirs in enumerate(other.registers):
-            if theirs is not None:
-                ours = mine[slot]
-                if ours is None or _register_order(theirs, slot) > _register_order(ours, slot):
-                    mine[slot] = theirs
+        for slot, theirs in other.registers.items():
+            ours = mine.get(slot)
+            if (
+                ours is None
+                or theirs[0] > ours[0]
+                or (theirs[0] == ours[0] and _register_order(theirs, slot) > _register_order(ours, slot))
+            ):
+                mine[slot] = theirs
 
     def _is_led_by(self, other: DatasetRow) -> bool:
         if other.counts != self.counts:
@@ -179,26 +181,37 @@ class DatasetRow:
 
     def values(self) -> tuple[Any, ...]:
         """The row in the order of schema.RUN_DATASET_PARAMETERS."""
-        row: list[Any] = [
-            self.run_id,
-            self.direction,
-            self.namespace,
-            self.name,
-            self.event_time,
-            self.event_type,
-        ]
-        for register in self.registers:
-            if register is None:
-                row += (None, None)
-            else:
-                time, value = register
-                row += (value, None if value is not None and time == self.event_time else time)
+        row: list[Any] = [*_NOTHING_CARRIED]
+        row[:6] = self.run_id, self.direction, self.namespace, self.name, self.event_time, self.event_type
+        for slot, (time, value) in self.registers.items():
+            row[6 + 2 * slot] = value
+            if value is None or time != self.event_time:
+                row[7 + 2 * slot] = time
         return tuple(row)
 
 
-def _register_order(register: tuple[datetime, Any], slot: int) -> tuple[datetime, bool, Any]:
-    time, value = register
-    return time, value is not None, _DATASET_LOWS[slot] if value is None else value
+_NOTHING_CARRIED: Final = (None,) * (6 + 2 * len(DATASET_REGISTERS))
+
+
+def _carried_values(sighting: DatasetSighting) -> tuple[Any, ...]:
+    """The values of a sighting in the order of DATASET_REGISTERS."""
+    schema, lineage = sighting.schema, sighting.lineage
+    return (
+        sighting.row_count,
+        sighting.size_bytes,
+        sighting.file_count,
+        sighting.lifecycle_state_change,
+        sighting.subset_type,
+        sighting.dataset_version,
+        None if schema is None else _content_key(schema),
+        None if lineage is None else _content_key(lineage),
+    )
+
+
+def _register_order(register: tuple[datetime, Any], slot: int) -> tuple[bool, Any]:
+    """Among registers of one time: a value beats a deletion, then the greater value."""
+    value = register[1]
+    return value is not None, _DATASET_LOWS[slot] if value is None else value
 
 
 class Digest:
@@ -252,9 +265,9 @@ class Digest:
         else:
             known.merge(row)
         if dataset.schema is not None:
-            self.schemas[row.registers[6][1]] = dataset.schema  # type: ignore[index]  # set in DatasetRow
+            self.schemas[_content_key(dataset.schema)] = dataset.schema
         if dataset.lineage is not None:
-            self.lineages[row.registers[7][1]] = dataset.lineage  # type: ignore[index]
+            self.lineages[_content_key(dataset.lineage)] = dataset.lineage
 
     def _add_assertions(self, event: Event, identity: tuple[str, str, str]) -> None:
         time = str(to_microseconds(event.event_time))

@@ -26,40 +26,86 @@ _EPOCH_2000: Final = 946_684_800_000_000
 _INT16, _INT32, _INT64 = Struct("!h").pack, Struct("!i").pack, Struct("!q").pack
 _ARRAY_HEADER: Final = Struct("!iiiii").pack
 _NULL: Final = _INT32(-1)
+_MAX_REMEMBERED: Final = 50_000
+_MAX_REMEMBERED_TEXT: Final = 256
 
-type Encode = Callable[[Any], bytes]
+type Field = Callable[[Any], bytes]
+"""A value as the wire has it: its length in four bytes (-1 for NULL), then its data."""
+
+
+def _text(value: str) -> bytes:
+    data = value.encode()
+    return _INT32(len(data)) + data
 
 
 def _time(value: datetime) -> bytes:
-    return _INT64(to_microseconds(value) - _EPOCH_2000)
+    return b"\0\0\0\x08" + _INT64(to_microseconds(value) - _EPOCH_2000)
 
 
 def _jsonb(value: bytes) -> bytes:
-    return b"\x01" + value
+    return b"%b\x01%b" % (_INT32(len(value) + 1), value)
+
+
+def _binary(value: bytes) -> bytes:
+    return _INT32(len(value)) + value
+
+
+def _uuid(value: bytes) -> bytes:
+    return b"\0\0\0\x10" + value
 
 
 def _boolean(value: bool) -> bytes:
-    return b"\x01" if value else b"\x00"
+    return b"\0\0\0\x01\x01" if value else b"\0\0\0\x01\x00"
+
+
+def _bigint(value: int) -> bytes:
+    return b"\0\0\0\x08" + _INT64(value)
+
+
+def _integer(value: int) -> bytes:
+    return b"\0\0\0\x04" + _INT32(value)
+
+
+class _Remembered(dict[Any, bytes]):
+    """Fields by value: names, types and times come again and again, and a look-up beats encoding."""
+
+    def __init__(self, field: Field) -> None:
+        super().__init__({None: _NULL})
+        self._field = field
+
+    def __missing__(self, value: Any) -> bytes:
+        data = self._field(value)
+        if len(data) <= _MAX_REMEMBERED_TEXT:
+            if len(self) > _MAX_REMEMBERED:
+                self.clear()
+                self[None] = _NULL
+            self[value] = data
+        return data
 
 
 class ColumnType:
     """How one column's values travel: OIDs of the type and of its array, and the encoder of a value."""
 
-    __slots__ = ("array_oid", "encode", "oid")
+    __slots__ = ("array_oid", "field", "oid")
 
-    def __init__(self, oid: int, array_oid: int, encode: Encode) -> None:
-        self.oid, self.array_oid, self.encode = oid, array_oid, encode
+    def __init__(self, oid: int, array_oid: int, field: Field, *, remember: bool = False) -> None:
+        self.oid, self.array_oid = oid, array_oid
+        self.field: Field = _Remembered(field).__getitem__ if remember else _or_null(field)
+
+
+def _or_null(field: Field) -> Field:
+    return lambda value: _NULL if value is None else field(value)
 
 
 _TYPES: Final[tuple[tuple[type[TypeEngine[Any]], ColumnType], ...]] = (
     (JSONB, ColumnType(3802, 3807, _jsonb)),
-    (TIMESTAMP, ColumnType(1184, 1185, _time)),
-    (Text, ColumnType(25, 1009, str.encode)),
-    (Uuid, ColumnType(2950, 2951, bytes)),
-    (LargeBinary, ColumnType(17, 1001, bytes)),
+    (TIMESTAMP, ColumnType(1184, 1185, _time, remember=True)),
+    (Text, ColumnType(25, 1009, _text, remember=True)),
+    (Uuid, ColumnType(2950, 2951, _uuid)),
+    (LargeBinary, ColumnType(17, 1001, _binary)),
     (Boolean, ColumnType(16, 1000, _boolean)),
-    (BigInteger, ColumnType(20, 1016, _INT64)),
-    (Integer, ColumnType(23, 1007, _INT32)),
+    (BigInteger, ColumnType(20, 1016, _bigint)),
+    (Integer, ColumnType(23, 1007, _integer)),
 )
 
 
@@ -75,15 +121,12 @@ class Array:
 
     def __init__(self, kind: ColumnType, values: Sequence[Any]) -> None:
         self.oid = kind.array_oid
-        encode = kind.encode
-        parts = [_ARRAY_HEADER(1, 1, kind.oid, len(values), 1)]
-        for value in values:
-            if value is None:
-                parts.append(_NULL)
-            else:
-                data = encode(value)
-                parts += (_INT32(len(data)), data)
-        self.data = b"".join(parts)
+        count = len(values)
+        header = _ARRAY_HEADER(1, 1, kind.oid, count, 1)
+        if values.count(None) == count:
+            self.data = header + _NULL * count
+        else:
+            self.data = header + b"".join(map(kind.field, values))
 
 
 class ArrayDumper(Dumper):
@@ -111,16 +154,11 @@ class ArrayDumper(Dumper):
 
 def copy_data(kinds: Sequence[ColumnType], rows: Iterable[Sequence[Any]]) -> bytes:
     """The rows as the data of a binary COPY."""
-    parts = [b"PGCOPY\n\xff\r\n\0" + bytes(8)]
+    fields = [kind.field for kind in kinds]
     width = _INT16(len(kinds))
-    encoders = [kind.encode for kind in kinds]
+    parts = [b"PGCOPY\n\xff\r\n\0" + bytes(8)]
     for row in rows:
         parts.append(width)
-        for encode, value in zip(encoders, row, strict=True):
-            if value is None:
-                parts.append(_NULL)
-            else:
-                data = encode(value)
-                parts += (_INT32(len(data)), data)
+        parts += [field(value) for field, value in zip(fields, row, strict=True)]
     parts.append(b"\xff\xff")
     return b"".join(parts)
