@@ -99,8 +99,9 @@ def one_line_errors() -> Iterator[None]:
 
     ``LINEAGELOG_DEBUG=1`` shows the traceback.
     """
+    before = None
     with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
-        signal.signal(signal.SIGTERM, _terminate)
+        before = signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     except LineageLogError as error:
@@ -113,7 +114,12 @@ def one_line_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(_BROKEN_PIPE) from None
     except Exception as error:
-        fail(f"internal error: {type(error).__name__}: {error} (LINEAGELOG_DEBUG=1 shows where)")
+        from lineagelog.store import masked
+
+        fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _terminate(*_: object) -> NoReturn:

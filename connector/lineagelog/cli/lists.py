@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from lineagelog.errors import SettingsError
+
 from .command import command
 from .output import Csv, Form, JsonLines, form_of, print_rows
 from .session import Session
@@ -78,7 +80,7 @@ def _runs(
     csv: Csv = False,
 ) -> None:
     """List runs that had an event in the window."""
-    columns = ("first_event_time", "job_namespace", "job_name", "status", "duration", "run_id", "error_message")
+    columns = ("first_event_time", "job_namespace", "job_name", "status", "duration", "run_id")
     _list(
         session,
         _View("runs", columns, _run_row),
@@ -120,7 +122,7 @@ def _datasets(
     """List the datasets that runs of the window read (I) or wrote (O), with rows and bytes."""
     columns = ("event_time", "direction", "dataset_namespace", "dataset_name", "row_count", "size_bytes", "run_id")
     if direction is not None and direction.upper() not in ("I", "O"):
-        raise typer.BadParameter("--direction is I or O")
+        raise SettingsError(f"--direction {direction!r} is neither I (read) nor O (written)")
     _list(
         session,
         _View("datasets", columns, _plain_row),

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from lineagelog.errors import SettingsError
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print NDJSON: one object per line, with all columns.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header line and all columns.")]
@@ -27,6 +29,10 @@ _MARKS: Final = {
 }
 
 
+_UNBROKEN: Final = frozenset(("run_id", "status", "duration", "success", "id", "state"))
+"""Columns of a table that are never broken: what people copy, and what is short."""
+
+
 class Form(StrEnum):
     """How rows are printed."""
 
@@ -39,7 +45,7 @@ class Form(StrEnum):
 def form_of(*, json: bool, csv: bool) -> Form:
     """The form that the options ask for."""
     if json and csv:
-        raise typer.BadParameter("--json and --csv exclude each other")
+        raise SettingsError("--json and --csv exclude each other")
     if json or csv:
         return Form.JSON if json else Form.CSV
     return Form.TABLE if sys.stdout.isatty() else Form.TABS
@@ -116,6 +122,11 @@ def duration(span: timedelta) -> str:
     return " ".join(parts[:2])
 
 
+def _cell(value: Any) -> str:
+    """As text_of; times may be broken between date and time."""
+    return text_of(value).replace("T", " ") if isinstance(value, datetime) else text_of(value)
+
+
 def _print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
     from rich import box
     from rich.console import Console
@@ -126,9 +137,10 @@ def _print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> i
     all_rows = list(rows)
     for column in columns:
         is_number = any(type(row.get(column)) is int for row in all_rows)
-        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+        is_whole = column in _UNBROKEN
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold", no_wrap=is_whole)
     for row in all_rows:
-        texts = [text_of(row.get(column)) for column in columns]
+        texts = [_cell(row.get(column)) for column in columns]
         table.add_row(*(Text(text, style=_MARKS.get(text, "")) for text in texts))
     Console().print(table)
     return len(all_rows)

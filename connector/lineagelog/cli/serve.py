@@ -49,7 +49,7 @@ def _serve(
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
     from lineagelog.read import Reader
-    from lineagelog.store import Tokens, open_engine
+    from lineagelog.store import open_engine
 
     from .logs import configure_logs
 
@@ -67,7 +67,6 @@ def _serve(
             app = create_app(
                 store,
                 reader=Reader(engine, store.schema),
-                tokens=Tokens(engine, store.schema),
                 limits=limits,
                 writers=settings.intake.writers,
                 cors_origins=settings.server.cors_origins,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import sys
@@ -137,7 +136,7 @@ def _opened(path: str) -> Iterator[Any]:
 def _problems_named(name: str) -> Iterator[None]:
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error) as error:
         raise InputError(f"{name}: the gzip data is broken: {_cause(error)}") from error
     except OSError as error:
         raise InputError(f"{name}: {_cause(error)}") from error
@@ -167,10 +166,40 @@ class _Counted(io.RawIOBase):
         return count
 
 
+class _Inflated(io.RawIOBase):
+    """Inflates gzip, and hands out what could be read before it complains (the gzip module loses a buffer of that)."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._gzip = zlib.decompressobj(wbits=31)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer; 0 at the end. Raises EOFError and zlib.error for broken data."""
+        while True:
+            if self._gzip.eof:  # gzip members may follow each other, and zeros may fill up the end
+                self._rest = (self._gzip.unused_data or self._stream.read1(_CHUNK)).lstrip(b"\0")
+                if not self._rest:
+                    return 0
+                self._gzip = zlib.decompressobj(wbits=31)
+            data = self._rest or self._stream.read1(_CHUNK)
+            if not data:
+                raise EOFError("it ends too early")
+            part = self._gzip.decompress(data, len(buffer))
+            self._rest = self._gzip.unconsumed_tail
+            if part:
+                buffer[: len(part)] = part
+                return len(part)
+
+
 def _inflated(stream: io.BufferedReader) -> io.BufferedReader:
     if stream.peek(2)[:2] != GZIP_MAGIC:
         return stream
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream), _CHUNK)
+    return io.BufferedReader(_Inflated(stream), _CHUNK)
 
 
 def _lines(stream: io.BufferedReader, max_event: int) -> Iterator[bytes]:
