@@ -58,7 +58,7 @@ class Session:
     @contextmanager
     def _database(self) -> Iterator[str]:
         if self.settings.database is not None:
-            yield _with_password(self.settings.database, self.settings.database_password_file)
+            yield with_password(self.settings.database, self.settings.database_password_file)
             return
         from lineagelog.store.embedded import EmbeddedPostgres
 
@@ -80,7 +80,7 @@ def ensure(store: LogStore, *, create: bool) -> None:
         store.create()
 
 
-def _with_password(url: str, file: Path | None) -> str:
+def with_password(url: str, file: Path | None) -> str:
     """The URL with the password from a file, if it has none itself."""
     if file is None:
         return url
@@ -91,7 +91,7 @@ def _with_password(url: str, file: Path | None) -> str:
         raise SettingsError(f"the password file {file} cannot be read: {cause}") from error
     parts = urlsplit(url)
     user, separator, place = parts.netloc.rpartition("@")
-    if not separator or ":" in user:
+    if not separator or not user or ":" in user:
         raise SettingsError("database_password_file needs a database URL with a user and without a password")
     return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
 
