@@ -1,0 +1,79 @@
+"""`dead-letters` and `tokens`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .conftest import Ran, encode, event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[..., Ran]
+
+NO_TIME = {**event("no-time"), "eventTime": "yesterday"}
+
+
+def test_letters_are_listed_shown_and_discarded(run: Run) -> None:
+    """The list names reason and place; show gives the exact bytes; a discarded letter is no longer new."""
+    run("load", "-", stdin=b"nonsense\n" + encode(NO_TIME))
+    rows = run("dead-letters", "list", "--json").rows
+    assert [("not_json", "stdin:1"), ("bad_time", "stdin:2")] == [(row["reason"], row["position"]) for row in rows]
+    assert 3 == len(run("dead-letters", "list").out.splitlines())  # with the header
+    number = str(rows[1]["id"])
+    assert NO_TIME == json.loads(run("dead-letters", "show", number, "--payload").out)
+    shown = run("dead-letters", "show", number)
+    assert "$.eventTime" in shown.out
+    assert "yesterday" in run("dead-letters", "show", number, "--json").json["payload"]
+    assert "discarded 1\n" == run("dead-letters", "discard", number).out
+    assert ["not_json"] == [row["reason"] for row in run("dead-letters", "list", "--json").rows]
+    assert 2 == len(run("dead-letters", "list", "--state", "all", "--json").rows)
+    assert {"discarded": 1} == run("dead-letters", "discard", "--all", "--json").json
+    assert 0 == run("doctor").out.count("see `lineagelog dead-letters list`")
+
+
+def test_a_letter_that_is_fine_now_is_stored(run: Run) -> None:
+    """An event that was too large is stored by a retry with a larger limit; one refused again ends with exit code 1."""
+    import os
+
+    os.environ["LINEAGELOG_INTAKE__MAX_EVENT_MIB"] = "1"
+    run("load", "-", stdin=b"nonsense\n" + encode(NO_TIME))
+    ran = run("dead-letters", "retry", "--reason", "bad_time")
+    assert (1, "stored 0 expired 0 refused again 1 cut off, not tried 0\n") == (ran.code, ran.out)
+    assert {"stored": 0, "expired": 0, "refused": 2, "truncated": 0} == run("dead-letters", "retry", "--json").json
+
+
+def test_mistakes_with_letters(run: Run) -> None:
+    """A number that there is not, a state that there is not, and a discard of nothing in particular."""
+    run("store", "init")
+    assert "there is no dead letter 99" in run("dead-letters", "show", "99").err
+    assert "is none of new, retried, discarded, all" in run("dead-letters", "list", "--state", "old").err
+    assert (2, True) == ((ran := run("dead-letters", "discard")).code, "which ones?" in ran.err)
+
+
+def test_tokens_are_made_listed_and_revoked(run: Run) -> None:
+    """The token is alone on stdout and shown once; the list has no secret; a revoked one says so."""
+    run("store", "init")
+    made = run("tokens", "create", "airflow", "--expires", "90d")
+    token = made.out.strip()
+    assert (1, True) == (len(made.out.splitlines()), "keep it" in made.err)
+    bound = run("tokens", "create", "bi", "--scope", "read", "--scope", "ingest", "--namespace", "finance", "--json").json
+    assert (["ingest", "read"], ["finance"]) == (bound["scopes"], bound["namespaces"])
+    listed = run("tokens", "list")
+    assert token not in listed.out
+    assert bound["token"] not in listed.out
+    assert "revoked token 1\n" == run("tokens", "revoke", "1").out
+    assert ["revoked", "valid"] == [row["state"] for row in run("tokens", "list", "--json").rows]
+
+
+def test_mistakes_with_tokens(run: Run) -> None:
+    """An unknown scope, an expiry in the past, a token that there is not: one line each, exit code 2."""
+    run("store", "init")
+    for arguments, message in (
+        (("create", "x", "--scope", "everything"), "there is no scope 'everything'"),
+        (("create", "x", "--expires", "2020-01-01"), "lies in the past"),
+        (("revoke", "7"), "there is no valid token 7"),
+    ):
+        ran = run("tokens", *arguments)
+        assert (2, True) == (ran.code, message in ran.err)
