@@ -99,7 +99,8 @@ class Inflater:
         self._limit = limit
         self._stream = zlib.decompressobj(wbits=31)
         self._parts: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """Inflated bytes so far."""
 
     def feed(self, data: bytes) -> None:
         """Take more compressed bytes."""
@@ -110,13 +111,13 @@ class Inflater:
                     return
                 self._stream = zlib.decompressobj(wbits=31)
             try:
-                part = self._stream.decompress(data, min(_CHUNK, self._limit - self._size + 1))
+                part = self._stream.decompress(data, min(_CHUNK, self._limit - self.size + 1))
             except zlib.error as problem:
                 raise BadCompressionError(f"the gzip data is broken: {problem}") from problem
             self._parts.append(part)
-            self._size += len(part)
-            if self._size > self._limit:
-                raise TooLargeError(self._limit, b"".join(self._parts)[:65536], self._size)
+            self.size += len(part)
+            if self.size > self._limit:
+                raise TooLargeError(self._limit, b"".join(self._parts)[:65536], self.size)
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
 
     def finish(self) -> bytes:

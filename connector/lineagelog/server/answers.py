@@ -121,9 +121,7 @@ def batch(members: Sequence[Member]) -> Answer:
     The shape is that of the batch endpoint of the OpenLineage specification (1.40): status, summary, failed_events.
     """
     failed = [
-        _failed(index, refusal)
-        for index, member in enumerate(members)
-        if (refusal := _refusal_of(member)) is not None
+        _failed(index, refusal) for index, member in enumerate(members) if (refusal := _refusal_of(member)) is not None
     ]
     verdicts = [member.verdict for member in members if isinstance(member, Outcome)]
     expired = verdicts.count(Verdict.EXPIRED)

@@ -72,7 +72,7 @@ class App:
         except Disconnected:
             return
         except Exception as error:  # a defect: the client may try again, the log says where it was
-            _log.error("request failed", action="request", route=route, error=_where(error))  # noqa: TRY400
+            _log.error("request failed", action="request", route=route, error=_where(error))
             answer = Refusal(500, "internal_error", "this is a defect of the server").answer
         self.receiver.metrics.answered(route, answer.status)
         await _send(send, answer, self._cors(headers, is_batch is not None))
@@ -103,6 +103,8 @@ class App:
         if not stopped:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
         self.routes.close()
+        self.guard.close()
+        self.receiver.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 
@@ -138,6 +140,6 @@ def create_app(
     pages may read answers.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
-    guard = Guard(tokens, pool)
+    guard = Guard(tokens)
     receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers)
     return App(receiver, Routes(store, reader, receiver, guard, limits, pool), guard, cors_origins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
@@ -77,9 +77,9 @@ def allows(grant: Grant, scope: str) -> bool:
 class Guard:
     """Lets requests in by their tokens, asking the store only for what it was not asked lately."""
 
-    def __init__(self, tokens: Tokens | None, pool: Executor) -> None:
+    def __init__(self, tokens: Tokens | None) -> None:
         self._tokens = tokens
-        self._pool = pool
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="lineagelog-auth")
         self._known: dict[bytes, tuple[Grant | None, float]] = {}
         self._open: bool | None = True if tokens is None else None
         self._open_until = float("inf") if tokens is None else 0.0
@@ -125,13 +125,15 @@ class Guard:
             return not self.always_closed
         now = time.monotonic()
         if now >= self._open_until:
+            if self._open is not None:
+                self._open_until = now + FRESH  # one asks, the others go by what was known
             try:
                 self._open = not await self._ask(self._tokens.any_exist)
+                self._open_until = now + FRESH
             except LineageLogError as error:
                 if self._open is None:
                     raise not_stored(error) from error
                 _log.warning("tokens cannot be read", action="auth", error=type(error).__name__)
-            self._open_until = now + FRESH
         return bool(self._open) and not self.always_closed
 
     async def _find(self, token: str) -> Grant | None:
@@ -141,8 +143,10 @@ class Guard:
             return found[0]
         if self._tokens is None:
             return None
+        if found is not None:
+            self._known[key] = (found[0], now + FRESH)  # one asks, the others go by what was known
         try:
-            grant = await self._ask(self._tokens.check, token)
+            grant: Grant | None = await self._ask(self._tokens.check, token)
         except LineageLogError as error:
             if found is None or found[0] is None or now > found[1] + _STALE:
                 raise not_stored(error) from error
@@ -151,6 +155,10 @@ class Guard:
             self._known.clear()
         self._known[key] = (grant, now + FRESH)
         return grant
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _ask(self, question: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, question, *arguments)

@@ -53,8 +53,8 @@ class Budget:
 
 
 class _Sink(Protocol):
-    size: int
-
+    @property
+    def size(self) -> int: ...
     def feed(self, data: bytes) -> None: ...
     def finish(self) -> bytes: ...
 

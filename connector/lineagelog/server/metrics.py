@@ -25,15 +25,24 @@ class Metrics:
     def __init__(self, waiting: Callable[[], int], held: Callable[[], int]) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._events = Counter("lineagelog_events", "Events by what became of them", ["source", "verdict"], registry=registry)
-        self._dead = Counter("lineagelog_dead_letters", "Refused events by reason", ["source", "reason"], registry=registry)
+        self._events = Counter(
+            "lineagelog_events", "Events by what became of them", ["source", "verdict"], registry=registry
+        )
+        self._dead = Counter(
+            "lineagelog_dead_letters", "Refused events by reason", ["source", "reason"], registry=registry
+        )
         self._notices = Counter(
-            "lineagelog_notices", "Parts of accepted events that were passed over or repaired", ["code"], registry=registry
+            "lineagelog_notices",
+            "Parts of accepted events that were passed over or repaired",
+            ["code"],
+            registry=registry,
         )
         self._failures = Counter(
             "lineagelog_append_failures", "Transactions that could not be stored", ["error"], registry=registry
         )
-        self._seconds = Histogram("lineagelog_append_seconds", "Time of a transaction", buckets=_SECONDS, registry=registry)
+        self._seconds = Histogram(
+            "lineagelog_append_seconds", "Time of a transaction", buckets=_SECONDS, registry=registry
+        )
         self._sizes = Histogram("lineagelog_batch_events", "Events of a transaction", buckets=_SIZES, registry=registry)
         self._requests = Counter("lineagelog_http_requests", "Answers", ["route", "status"], registry=registry)
         Gauge("lineagelog_queue_events", "Events waiting to be stored", registry=registry).set_function(waiting)

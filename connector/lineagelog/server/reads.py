@@ -85,9 +85,7 @@ def status(reader: Reader, query: Query, grant: Grant) -> Any:
 def run(reader: Reader, query: Query, grant: Grant) -> Any:
     """All that is known of one run id."""
     query.only("run_id", "limit", "content")
-    details = reader.run(
-        query.text("run_id") or "", limit=query.limit(), content=query.boolean("content") or False
-    )
+    details = reader.run(query.text("run_id") or "", limit=query.limit(), content=query.boolean("content") or False)
     if details is None or not _may_see(details, grant):
         raise Refusal(404, "not_found", "no event has this run id")
     return msgspec.structs.asdict(details) | {"events": [_plain(event) for event in details.events]}
@@ -113,7 +111,9 @@ def _job(query: Query, grant: Grant) -> dict[str, Any]:
         if "namespace" not in wanted and len(grant.namespaces) == 1:
             (wanted["namespace"],) = grant.namespaces
         if wanted.get("namespace") not in grant.namespaces:
-            raise Refusal(403, "forbidden", "the token is bound to namespaces: ask for one of them", parameter="namespace")
+            raise Refusal(
+                403, "forbidden", "the token is bound to namespaces: ask for one of them", parameter="namespace"
+            )
     return wanted
 
 

@@ -25,7 +25,16 @@ INLINE: Final = 256 * 1024
 """Bodies up to this size are parsed in the event loop: a thread would cost more than it gains."""
 
 _ENCODINGS: Final = frozenset((b"", b"identity", b"gzip", b"x-gzip"))
-_REFUSED_TYPES: Final = ("multipart/", "image/", "audio/", "video/", "text/html", "text/csv", "application/xml", "text/xml")
+_REFUSED_TYPES: Final = (
+    "multipart/",
+    "image/",
+    "audio/",
+    "video/",
+    "text/html",
+    "text/csv",
+    "application/xml",
+    "text/xml",
+)
 _JSON_CHARSETS: Final = frozenset(("utf-8", "utf8", "us-ascii", "ascii"))
 
 type Result = list[Outcome] | LineageLogError
@@ -64,9 +73,15 @@ class Receiver:
         self._loop = asyncio.get_running_loop()
         self.group.start()
 
+    def close(self) -> None:
+        """End the threads that parse; the writers end with ``group.stop``."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
     # --- one request ------------------------------------------------------------------------------------------------
 
-    async def answer(self, token: str | None, headers: Mapping[bytes, bytes], receive: Receive, is_batch: bool) -> Answer:
+    async def answer(
+        self, token: str | None, headers: Mapping[bytes, bytes], receive: Receive, is_batch: bool
+    ) -> Answer:
         """Everything of one request. Raises Refusal and Disconnected."""
         try:
             token = token or credential(headers)

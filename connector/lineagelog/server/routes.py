@@ -43,6 +43,7 @@ class Routes:
         self._guard = guard
         self._limits = limits
         self._pool = pool
+        self._reads = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-read")
         self._own: dict[str, Handler] = {
             "/healthz": self._health,
             "/readyz": self._ready,
@@ -52,7 +53,7 @@ class Routes:
 
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._reads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, scope: Any, path: str, token: str | None) -> tuple[str, Answer]:
         """The route's name for the metrics, and the answer. Raises Refusal."""
@@ -71,15 +72,16 @@ class Routes:
         if self._reader is None:
             raise Refusal(501, "not_available", "this server only receives")
         query = Query(scope["query_string"], self._limits.max_page)
-        if is_run or "run_id" in query and question is reads.runs:
+        if is_run:
+            query.given["run_id"] = path[len(_RUN) :]
+        if is_run or (question is reads.runs and "run_id" in query):
             question, path = reads.run, _RUN
-            query.given.setdefault("run_id", scope["path"].partition(_RUN)[2])
         assert question is not None  # noqa: S101  # by the 404 above
         return path, await self._in_thread(reads.answer, question, self._reader, query, grant)
 
     async def _in_thread(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+            return await asyncio.get_running_loop().run_in_executor(self._reads, function, *arguments)
         except StoreError as error:
             raise not_stored(error) from error
 

@@ -19,7 +19,6 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lineagelog.errors import SettingsError
-from lineagelog.intake import GroupCommit
 
 from .app import App
 from .limits import HEAD_BYTES, Limits
