@@ -64,7 +64,7 @@ def _post(port: str, body: bytes) -> int:
 
 
 def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
-    """Without --database: serve makes everything, a second command shares it, SIGTERM ends both the server and the database."""
+    """Without --database: serve makes everything, a second command shares it, SIGTERM ends it all."""
     with served(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, said):
         assert 201 == _post(port, encode(event("over-http")))
         words = shlex.split(said[1])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from lineagelog.event.parse import parse
+from lineagelog.intake import Door
 
 from .conftest import Ran, encode, event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     Run = Callable[..., Ran]
 
@@ -33,15 +38,27 @@ def test_letters_are_listed_shown_and_discarded(run: Run) -> None:
     assert 0 == run("doctor").out.count("see `lineagelog dead-letters list`")
 
 
-def test_a_letter_that_is_fine_now_is_stored(run: Run) -> None:
-    """An event that was too large is stored by a retry with a larger limit; one refused again ends with exit code 1."""
-    import os
-
-    os.environ["LINEAGELOG_INTAKE__MAX_EVENT_MIB"] = "1"
+def test_letters_that_are_refused_again(run: Run) -> None:
+    """A retry of what is still wrong says so and ends with exit code 1; the letters stay new."""
     run("load", "-", stdin=b"nonsense\n" + encode(NO_TIME))
     ran = run("dead-letters", "retry", "--reason", "bad_time")
     assert (1, "stored 0 expired 0 refused again 1 cut off, not tried 0\n") == (ran.code, ran.out)
     assert {"stored": 0, "expired": 0, "refused": 2, "truncated": 0} == run("dead-letters", "retry", "--json").json
+    assert 2 == len(run("dead-letters", "list", "--json").rows)
+
+
+def test_a_letter_that_is_fine_now_is_stored(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that reads more than the last one stores what that one refused."""
+    run("load", "-", stdin=encode(NO_TIME))
+
+    def newer(_: Door, body: bytes) -> Any:
+        return parse(body.replace(b"yesterday", b"2026-03-01T08:00:00Z"))
+
+    monkeypatch.setattr(Door, "parse", newer)
+    ran = run("dead-letters", "retry")
+    assert (0, "stored 1 expired 0 refused again 0 cut off, not tried 0\n") == (ran.code, ran.out)
+    assert ["no-time"] == [row["run_id"] for row in run("list", "runs", "--json").rows]
+    assert ["retried"] == [row["state"] for row in run("dead-letters", "list", "--state", "all", "--json").rows]
 
 
 def test_mistakes_with_letters(run: Run) -> None:
@@ -58,7 +75,8 @@ def test_tokens_are_made_listed_and_revoked(run: Run) -> None:
     made = run("tokens", "create", "airflow", "--expires", "90d")
     token = made.out.strip()
     assert (1, True) == (len(made.out.splitlines()), "keep it" in made.err)
-    bound = run("tokens", "create", "bi", "--scope", "read", "--scope", "ingest", "--namespace", "finance", "--json").json
+    options = ("--scope", "read", "--scope", "ingest", "--namespace", "finance", "--json")
+    bound = run("tokens", "create", "bi", *options).json
     assert (["ingest", "read"], ["finance"]) == (bound["scopes"], bound["namespaces"])
     listed = run("tokens", "list")
     assert token not in listed.out

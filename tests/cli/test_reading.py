@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from lineagelog.cli.output import duration
+from lineagelog.cli.printing import duration
 from lineagelog.store import tables
 
 from .conftest import Ran, encode, event, run_here
@@ -221,7 +221,7 @@ def test_durations_for_people(span: timedelta, text: str) -> None:
 def test_a_table_for_people(day: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal: a table that says when it shows only the first rows."""
     from lineagelog.cli import lists
-    from lineagelog.cli.output import Form
+    from lineagelog.cli.printing import Form
 
     def table(**_: Any) -> Form:
         return Form.TABLE
@@ -232,3 +232,23 @@ def test_a_table_for_people(day: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     out = run_here("list", "events", "--limit", "3").out
     assert "3 events: the first ones; --limit 0 shows all, --since and --until narrow" in out
     assert "───" in out
+
+
+def test_purge(day: Run) -> None:
+    """A dry run counts and changes nothing; then what is old is gone, and is not stored again."""
+    would = day("store", "purge", "--older-than", "2026-11-20T12:00:00Z", "--dry-run", "--json").json
+    assert (True, True) == (would["dry_run"], 0 < would["events"] < 90)
+    assert 90 == len(day("list", "events", "--json").rows)
+    ran = day("store", "purge", "--older-than", "2026-11-20T12:00:00Z")
+    assert ran.out.startswith(f"deleted what is before 2026-11-20T12:00:00Z: {would['events']} events ")
+    assert 90 - would["events"] == len(day("list", "events", "--json").rows)
+    again = day("load", str(EXAMPLES), "--json").json
+    assert (would["events"], 0) == (again["expired"], again["stored"])
+    assert 0 == day("store", "verify").code
+
+
+def test_purge_by_age(day: Run) -> None:
+    """90d is an age; what is no age is an error."""
+    assert 0 == day("store", "purge", "--older-than", "36500d").code
+    ran = day("store", "purge", "--older-than", "soon")
+    assert (2, True) == (ran.code, "'soon' is no time" in ran.err)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from .command import command
-from .output import Json, print_json
+from .printing import Json, print_json
 from .session import Session
 
 

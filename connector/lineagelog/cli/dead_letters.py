@@ -14,7 +14,7 @@ from lineagelog.errors import InputError
 
 from .command import FINDINGS, OK, command
 from .lists import Limit, Since, Until
-from .output import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, text_of
+from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, text_of
 from .session import Session
 
 if TYPE_CHECKING:

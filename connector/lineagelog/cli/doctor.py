@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from .command import FINDINGS, OK, command
-from .output import Json, duration, print_json, text_of
+from .printing import Json, duration, print_json, text_of
 from .session import Session
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import typer
 from lineagelog.errors import SettingsError
 
 from .command import command
-from .output import Csv, Form, JsonLines, form_of, print_rows
+from .printing import Csv, Form, JsonLines, form_of, print_rows
 from .session import Session
 
 if TYPE_CHECKING:

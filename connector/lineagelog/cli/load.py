@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .command import ERROR, FINDINGS, OK, command
-from .output import Json, print_json
+from .printing import Json, print_json
 from .session import Session
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .command import command
-from .output import Json, duration, print_json, text_of
+from .printing import Json, duration, print_json, text_of
 from .session import Session
 
 if TYPE_CHECKING:

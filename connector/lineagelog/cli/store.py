@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .command import FINDINGS, OK, command
-from .output import Json, print_json, text_of
+from .printing import Json, print_json, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _purge(
 ) -> None:
     """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
     from lineagelog.read.period import parse_instant
-    from lineagelog.store import purge
+    from lineagelog.store.purge import purge
 
     age = older_than.strip().removeprefix("-")
     cutoff = parse_instant(f"-{age}" if re.fullmatch(r"\d+[smhdw]", age) else age, datetime.now(UTC))

@@ -12,7 +12,7 @@ import typer
 from lineagelog.errors import InputError
 
 from .command import command
-from .output import Csv, Json, JsonLines, form_of, print_json, print_rows, text_of
+from .printing import Csv, Json, JsonLines, form_of, print_json, print_rows, text_of
 from .session import Session
 
 if TYPE_CHECKING:
