@@ -66,17 +66,17 @@ def _post(port: str, body: bytes) -> int:
 def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     """Without --database: serve makes everything, a second command shares it, SIGTERM ends it all."""
     with served(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, said):
-        assert 201 == _post(port, encode(event("over-http")))
+        assert _post(port, encode(event("over-http"))) == 201
         words = shlex.split(said[1])
         assert ["curl", f"http://127.0.0.1:{port}/api/v1/lineage"] == words[:2]
-        assert 201 == _post(port, words[-1].encode())
+        assert _post(port, words[-1].encode()) == 201
         beside = run_process("list", "runs", "--json", "--data-dir", str(data_dir))
-        assert 2 == len(beside.rows)
+        assert len(beside.rows) == 2
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(60)
+        assert process.wait(60) == 0
         assert process.stderr is not None
         logged = [json.loads(line) for line in process.stderr]
-    assert ["serve", "stop"] == [line["action"] for line in logged]
+    assert [line["action"] for line in logged] == ["serve", "stop"]
     assert not (data_dir / "cluster" / "postmaster.pid").exists()
     again = run_process("load", "-", LINEAGELOG_DATA_DIR=str(data_dir), stdin=encode(event("over-http"), event("r2")))
     assert again.out.startswith("read 2 stored 1 duplicate 1 ")
@@ -86,9 +86,9 @@ def test_serve_stops_on_ctrl_c(database_url: str) -> None:
     """SIGINT is a graceful stop, too: exit code 0; console logs when asked for."""
     options = ("--database", database_url, "--log-format", "console", "--schema", "other")
     with served(*options) as (process, port, _):
-        assert 201 == _post(port, encode(event()))
+        assert _post(port, encode(event())) == 201
         process.send_signal(signal.SIGINT)
-        assert 0 == process.wait(60)
+        assert process.wait(60) == 0
         assert process.stderr is not None
         text = process.stderr.read()
     assert "listening" in text
@@ -101,10 +101,10 @@ def test_serve_refuses_what_it_cannot_do(database_url: str, tmp_path: Path) -> N
         ran = run_process("serve", "--database", database_url, "--port", port)
         assert (2, f"lineagelog: cannot listen on 127.0.0.1:{port}: Address already in use\n") == (ran.code, ran.err)
     ran = run_process("serve", "--database", database_url, "--port", "0", "--host", "0.0.0.0")
-    assert (2, True) == (ran.code, "lineagelog tokens create" in ran.err)
+    assert (ran.code, "lineagelog tokens create" in ran.err) == (2, True)
     missing = str(tmp_path / "cert.pem")
     ran = run_process("serve", "--database", database_url, "--port", "0", "--tls-cert", missing)
-    assert (2, True) == (ran.code, missing in ran.err)
+    assert (ran.code, missing in ran.err) == (2, True)
 
 
 def test_a_token_closes_the_server(database_url: str) -> None:
@@ -112,9 +112,9 @@ def test_a_token_closes_the_server(database_url: str) -> None:
     run_process("store", "init", "--database", database_url)
     made = run_process("tokens", "create", "airflow", "--database", database_url)
     with served("--database", database_url) as (_, port, _):
-        assert 401 == _post(port, encode(event()))
+        assert _post(port, encode(event())) == 401
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {made.out.strip()}"}
         connection.request("POST", "/api/v1/lineage", encode(event()), headers)
-        assert 201 == connection.getresponse().status
+        assert connection.getresponse().status == 201
         connection.close()

@@ -24,27 +24,27 @@ def test_letters_are_listed_shown_and_discarded(run: Run) -> None:
     """The list names reason and place; show gives the exact bytes; a discarded letter is no longer new."""
     run("load", "-", stdin=b"nonsense\n" + encode(NO_TIME))
     rows = run("dead-letters", "list", "--json").rows
-    assert [("not_json", "stdin:1"), ("bad_time", "stdin:2")] == [(row["reason"], row["position"]) for row in rows]
-    assert 3 == len(run("dead-letters", "list").out.splitlines())  # with the header
+    assert [(row["reason"], row["position"]) for row in rows] == [("not_json", "stdin:1"), ("bad_time", "stdin:2")]
+    assert len(run("dead-letters", "list").out.splitlines()) == 3  # with the header
     number = str(rows[1]["id"])
-    assert NO_TIME == json.loads(run("dead-letters", "show", number, "--payload").out)
+    assert json.loads(run("dead-letters", "show", number, "--payload").out) == NO_TIME
     shown = run("dead-letters", "show", number)
     assert "$.eventTime" in shown.out
     assert "yesterday" in run("dead-letters", "show", number, "--json").json["payload"]
-    assert "discarded 1\n" == run("dead-letters", "discard", number).out
-    assert ["not_json"] == [row["reason"] for row in run("dead-letters", "list", "--json").rows]
-    assert 2 == len(run("dead-letters", "list", "--state", "all", "--json").rows)
-    assert {"discarded": 1} == run("dead-letters", "discard", "--all", "--json").json
-    assert 0 == run("doctor").out.count("see `lineagelog dead-letters list`")
+    assert run("dead-letters", "discard", number).out == "discarded 1\n"
+    assert [row["reason"] for row in run("dead-letters", "list", "--json").rows] == ["not_json"]
+    assert len(run("dead-letters", "list", "--state", "all", "--json").rows) == 2
+    assert run("dead-letters", "discard", "--all", "--json").json == {"discarded": 1}
+    assert run("doctor").out.count("see `lineagelog dead-letters list`") == 0
 
 
 def test_letters_that_are_refused_again(run: Run) -> None:
     """A retry of what is still wrong says so and ends with exit code 1; the letters stay new."""
     run("load", "-", stdin=b"nonsense\n" + encode(NO_TIME))
     ran = run("dead-letters", "retry", "--reason", "bad_time")
-    assert (1, "stored 0 expired 0 refused again 1 cut off, not tried 0\n") == (ran.code, ran.out)
-    assert {"stored": 0, "expired": 0, "refused": 2, "truncated": 0} == run("dead-letters", "retry", "--json").json
-    assert 2 == len(run("dead-letters", "list", "--json").rows)
+    assert (ran.code, ran.out) == (1, "stored 0 expired 0 refused again 1 cut off, not tried 0\n")
+    assert run("dead-letters", "retry", "--json").json == {"stored": 0, "expired": 0, "refused": 2, "truncated": 0}
+    assert len(run("dead-letters", "list", "--json").rows) == 2
 
 
 def test_a_letter_that_is_fine_now_is_stored(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,9 +56,9 @@ def test_a_letter_that_is_fine_now_is_stored(run: Run, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Door, "parse", newer)
     ran = run("dead-letters", "retry")
-    assert (0, "stored 1 expired 0 refused again 0 cut off, not tried 0\n") == (ran.code, ran.out)
-    assert ["no-time"] == [row["run_id"] for row in run("list", "runs", "--json").rows]
-    assert ["retried"] == [row["state"] for row in run("dead-letters", "list", "--state", "all", "--json").rows]
+    assert (ran.code, ran.out) == (0, "stored 1 expired 0 refused again 0 cut off, not tried 0\n")
+    assert [row["run_id"] for row in run("list", "runs", "--json").rows] == ["no-time"]
+    assert [row["state"] for row in run("dead-letters", "list", "--state", "all", "--json").rows] == ["retried"]
 
 
 def test_mistakes_with_letters(run: Run) -> None:
@@ -66,7 +66,7 @@ def test_mistakes_with_letters(run: Run) -> None:
     run("store", "init")
     assert "there is no dead letter 99" in run("dead-letters", "show", "99").err
     assert "is none of new, retried, discarded, all" in run("dead-letters", "list", "--state", "old").err
-    assert (2, True) == ((ran := run("dead-letters", "discard")).code, "which ones?" in ran.err)
+    assert ((ran := run("dead-letters", "discard")).code, "which ones?" in ran.err) == (2, True)
 
 
 def test_tokens_are_made_listed_and_revoked(run: Run) -> None:
@@ -74,15 +74,15 @@ def test_tokens_are_made_listed_and_revoked(run: Run) -> None:
     run("store", "init")
     made = run("tokens", "create", "airflow", "--expires", "90d")
     token = made.out.strip()
-    assert (1, True) == (len(made.out.splitlines()), "keep it" in made.err)
+    assert (len(made.out.splitlines()), "keep it" in made.err) == (1, True)
     options = ("--scope", "read", "--scope", "ingest", "--namespace", "finance", "--json")
     bound = run("tokens", "create", "bi", *options).json
-    assert (["ingest", "read"], ["finance"]) == (bound["scopes"], bound["namespaces"])
+    assert (bound["scopes"], bound["namespaces"]) == (["ingest", "read"], ["finance"])
     listed = run("tokens", "list")
     assert token not in listed.out
     assert bound["token"] not in listed.out
-    assert "revoked token 1\n" == run("tokens", "revoke", "1").out
-    assert ["revoked", "valid"] == [row["state"] for row in run("tokens", "list", "--json").rows]
+    assert run("tokens", "revoke", "1").out == "revoked token 1\n"
+    assert [row["state"] for row in run("tokens", "list", "--json").rows] == ["revoked", "valid"]
 
 
 def test_mistakes_with_tokens(run: Run) -> None:
@@ -94,4 +94,4 @@ def test_mistakes_with_tokens(run: Run) -> None:
         (("revoke", "7"), "there is no valid token 7"),
     ):
         ran = run("tokens", *arguments)
-        assert (2, True) == (ran.code, message in ran.err)
+        assert (ran.code, message in ran.err) == (2, True)

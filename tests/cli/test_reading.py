@@ -63,7 +63,7 @@ def test_filters(day: Run) -> None:
     assert count("runs", "--limit", "0") == 38
     inputs, outputs = count("datasets", "--direction", "i"), count("datasets", "--direction", "O")
     assert (inputs + outputs, inputs > 0 < outputs) == (65, True)
-    assert (2, 2) == (count("assertions", "--failed"), count("tests", "--status", "fail"))
+    assert (count("assertions", "--failed"), count("tests", "--status", "fail")) == (2, 2)
     assert count("events", "--type", "start") < 90
     assert {"dwh.silver.orders"} == {
         row["dataset_name"] for row in day("list", "datasets", "--dataset", "dwh.silver.orders", "--json").rows
@@ -237,18 +237,18 @@ def test_a_table_for_people(day: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_purge(day: Run) -> None:
     """A dry run counts and changes nothing; then what is old is gone, and is not stored again."""
     would = day("store", "purge", "--older-than", "2026-11-20T12:00:00Z", "--dry-run", "--json").json
-    assert (True, True) == (would["dry_run"], 0 < would["events"] < 90)
-    assert 90 == len(day("list", "events", "--json").rows)
+    assert (would["dry_run"], 0 < would["events"] < 90) == (True, True)
+    assert len(day("list", "events", "--json").rows) == 90
     ran = day("store", "purge", "--older-than", "2026-11-20T12:00:00Z")
     assert ran.out.startswith(f"deleted what is before 2026-11-20T12:00:00Z: {would['events']} events ")
     assert 90 - would["events"] == len(day("list", "events", "--json").rows)
     again = day("load", str(EXAMPLES), "--json").json
     assert (would["events"], 0) == (again["expired"], again["stored"])
-    assert 0 == day("store", "verify").code
+    assert day("store", "verify").code == 0
 
 
 def test_purge_by_age(day: Run) -> None:
     """90d is an age; what is no age is an error."""
-    assert 0 == day("store", "purge", "--older-than", "36500d").code
+    assert day("store", "purge", "--older-than", "36500d").code == 0
     ran = day("store", "purge", "--older-than", "soon")
-    assert (2, True) == (ran.code, "'soon' is no time" in ran.err)
+    assert (ran.code, "'soon' is no time" in ran.err) == (2, True)
