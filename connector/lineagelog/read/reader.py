@@ -207,7 +207,7 @@ class Reader:
 
         def fetch(last: Key | None, limit: int) -> Sequence[tuple[Key, T]]:
             conditions = wanted if last is None else (*wanted, *after(key))
-            found = self._execute(statement(*conditions).limit(limit), _bounds(window) | after_parameters(last))
+            found = self._execute(statement(*conditions, limit=limit), _bounds(window) | after_parameters(last))
             rows = [make(row) for row in found]
             return list(zip(map(key_of, found), rows if fill is None else fill(rows), strict=True))
 

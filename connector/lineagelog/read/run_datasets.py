@@ -60,7 +60,7 @@ class RunDatasets:
             *self._runs.on(other.c),
         )
         more = () if key is None else after(order, inclusive=inclusive)
-        statement = self._schema.runs_in_window(*self._runs.on(run.c), ~earlier, *more).limit(RUNS_AT_ONCE)
+        statement = self._schema.runs_in_window(*self._runs.on(run.c), ~earlier, *more, limit=RUNS_AT_ONCE)
         rows = self._execute(statement, self._bounds | after_parameters(key))
         return [((row.first_event_time, row.run_key), row.run_id) for row in rows]
 

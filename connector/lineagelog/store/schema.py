@@ -32,7 +32,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
-from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.schema import (
     CreateIndex,
@@ -373,15 +372,16 @@ class LogStoreSchema:
 
     # --- reading windows --------------------------------------------------------------------------------------------
 
-    def runs_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+    def runs_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
         """The runs that had an event in the window [window_start, window_end), oldest first.
 
         Exact, and an index scan in each of its three parts: runs that began inside; long runs and short runs that
         began before. Only for those that also go on after the window are events looked at; where these are purged
-        already, the run counts. ``conditions`` on the columns of ol_run narrow every part.
+        already, the run counts. ``conditions`` on the columns of ol_run narrow every part, and ``limit`` ends every
+        part, so that no plan reads a whole part for the first rows of it.
         """
-        runs = self._runs_in_window(conditions)
-        return select(*runs.c).order_by(runs.c.first_event_time, runs.c.run_key)
+        runs = self._runs_in_window(conditions, limit)
+        return select(*runs.c).order_by(runs.c.first_event_time, runs.c.run_key).limit(limit)
 
     def run_datasets_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The datasets read or written by the runs that had an event in the window, oldest first.
@@ -396,23 +396,23 @@ class LogStoreSchema:
             .order_by(table.c.event_time, table.c.run_dataset_key)
         )
 
-    def assertions_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+    def assertions_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
         """The assertions reported in the window, oldest first."""
         table = self.t(tables.ASSERTION_TABLE)
         inside = (*_within(table.c.event_time), *conditions)
-        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.assertion_key)
+        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.assertion_key).limit(limit)
 
-    def tests_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+    def tests_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
         """The tests reported in the window, oldest first."""
         table = self.t(tables.TEST_TABLE)
         inside = (*_within(table.c.event_time), *conditions)
-        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.test_key)
+        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.test_key).limit(limit)
 
-    def events_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+    def events_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
         """The raw events of the window without their content, oldest first, at one time in the order of arrival."""
         event = self.t(tables.EVENT_TABLE).c
         inside = (*_within(event.event_time), *conditions)
-        return select(*self.event_columns()).where(*inside).order_by(event.event_time, event.arrival)
+        return select(*self.event_columns()).where(*inside).order_by(event.event_time, event.arrival).limit(limit)
 
     def event_columns(self) -> list[ColumnElement[Any]]:
         """The columns of ol_event but for the content, and stored_size, the bytes of that (compressed)."""
@@ -438,7 +438,7 @@ class LogStoreSchema:
             or_(began_inside, self._is_seen_in_window(run)),
         )
 
-    def _runs_in_window(self, conditions: tuple[ColumnElement[bool], ...]) -> Subquery:
+    def _runs_in_window(self, conditions: tuple[ColumnElement[bool], ...], limit: int | None = None) -> Subquery:
         run = self.t(tables.RUN_TABLE)
         first, last = run.c.first_event_time, run.c.last_event_time
         start, end = _WINDOW_START, _WINDOW_END
@@ -448,7 +448,13 @@ class LogStoreSchema:
             (run.c.is_long, run.c.last_hour >= hour_of(start), *reaches_in),
             (~run.c.is_long, first >= start - literal_column("interval '1 hour'"), *reaches_in),
         )
-        return union_all(*(select(*run.c).where(*part, *conditions) for part in parts)).subquery("runs")
+        selects = [select(*run.c).where(*part, *conditions) for part in parts]
+        if limit is not None:
+            selects = [
+                select(part.order_by(first, run.c.run_key).limit(limit).subquery(f"part_{place}"))
+                for place, part in enumerate(selects)
+            ]
+        return union_all(*selects).subquery("runs")
 
     def _is_seen_in_window(self, run: Any) -> ColumnElement[bool]:
         """Whether a run that began before the window had an event in it, given that its last is not before it."""
@@ -573,9 +579,9 @@ def sql(statement: ClauseElement) -> str:
 
 
 def sql_named(statement: ClauseElement) -> str:
-    """The text of a statement for people and other languages, parameters as :name."""
+    """The text of a statement for people and other languages, parameters as :name or :name::TYPE."""
     return str(statement.compile(dialect=_NAMED)).strip()
 
 
 _PSYCOPG: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-_NAMED: Final = PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
+_NAMED: Final = PGDialect_psycopg(paramstyle="named")  # type: ignore[no-untyped-call]

@@ -1,0 +1,381 @@
+"""Deletes what is older than a cut-off, in short transactions, while writers and readers go on.
+
+Order: the retention floor moves first, so that no writer brings anything older from then on; then whole months of raw
+events, the rest of the boundary month, assertions, tests, runs with their datasets, and at last the schema and lineage
+versions that nothing refers to any more. A purge that was interrupted is finished by the next one.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from msgspec import Struct
+from psycopg import errors as pg
+
+from lineagelog.errors import StoreError, StoreUnavailable
+
+from . import tables
+from .engine import driver_connection, translated_errors
+from .log import LogStore
+from .partitions import advisory_key
+from .schema import LogStoreSchema
+
+STATEMENT_TIMEOUT: Final = "30s"
+"""Of each batch."""
+LOCK_TIMEOUT: Final = 200
+"""Milliseconds that writers may queue behind a lock that the purge waits for; then it stands back, and waits longer
+the next time, in case they are never done so soon."""
+MAX_LOCK_TIMEOUT: Final = 3000
+ATTEMPTS: Final = 50
+_PASSING: Final = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
+
+type Progress = Callable[[str, int], None]
+"""Called with a table's name and the number of its rows that are gone so far."""
+
+
+class Purged(Struct, frozen=True):
+    """What was deleted, or would be (``dry_run``)."""
+
+    cutoff: datetime
+    dry_run: bool
+    partitions: tuple[str, ...]
+    """Months of ol_event that were dropped as a whole; their events are counted in ``events``."""
+    events: int
+    runs: int
+    run_datasets: int
+    assertions: int
+    tests: int
+    schema_versions: int
+    lineage_versions: int
+
+    @property
+    def rows(self) -> int:
+        """The number of all rows."""
+        contents = self.schema_versions + self.lineage_versions
+        return self.events + self.runs + self.run_datasets + self.assertions + self.tests + contents
+
+
+def purge(
+    store: LogStore,
+    cutoff: datetime,
+    *,
+    batch: int = 1000,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Purged:
+    """Delete what is older than ``cutoff`` (with a time zone, not in the future), in batches of ``batch`` rows.
+
+    Raw events, assertions and tests go by their own time; a run goes when its last event is older, its datasets with
+    it once no other job shares the run id. A dry run changes nothing and counts what would go. Raises StoreError if
+    another purge is at work on this store, or for a cut-off that cannot be meant; StoreUnavailable if a lock is not to
+    be had for long: then run it again.
+    """
+    if cutoff.tzinfo is None:
+        raise StoreError(f"the cut-off {cutoff.isoformat()} names no time zone")
+    if batch < 1:
+        raise StoreError("a batch has at least one row")
+    cutoff = cutoff.astimezone(UTC)
+    with translated_errors(), driver_connection(store.engine) as connection, _alone(connection, store.schema):
+        _refuse_future(connection, cutoff)
+        work = _Purge(connection, store.schema, cutoff, batch, progress)
+        return work.count() if dry_run else work.run()
+
+
+@contextmanager
+def _alone(connection: psycopg.Connection[Any], schema: LogStoreSchema) -> Iterator[None]:
+    """Hold the lock of the store's one purger, for as long as the session lives or until the end."""
+    key = (advisory_key(schema, "purge"),)
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", key).fetchone()
+    connection.commit()
+    if row is None or not row[0]:
+        raise StoreError(f"another purge is at work on the store {schema.schema_name!r}: wait until it has ended")
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.rollback()
+            connection.execute("SELECT pg_advisory_unlock(%s)", key)
+            connection.commit()
+
+
+def _refuse_future(connection: psycopg.Connection[Any], cutoff: datetime) -> None:
+    """The floor never sinks again: one in the future would shut out all events until then."""
+    row = connection.execute("SELECT now() < %s", (cutoff,)).fetchone()
+    connection.rollback()
+    if row is not None and row[0]:
+        raise StoreError(f"the cut-off {cutoff.isoformat()} lies in the future")
+
+
+class _Purge:
+    """One purge on one connection."""
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        schema: LogStoreSchema,
+        cutoff: datetime,
+        batch: int,
+        progress: Progress | None,
+    ) -> None:
+        self._connection, self._schema = connection, schema
+        self._parameters: dict[str, Any] = {"cutoff": cutoff, "batch": batch}
+        self._cutoff, self._progress = cutoff, progress
+        self._table = schema.table
+        self._done: dict[str, int] = {}
+
+    # --- the order of things ----------------------------------------------------------------------------------------
+
+    def run(self) -> Purged:
+        """Delete."""
+        epoch = self._move_floor()
+        dropped = tuple([name for name in self._whole_months() if self._drop(name)])
+        for leaf in self._partitions_before_cutoff():
+            self._delete_older(leaf, counted_as=tables.EVENT_TABLE)
+        self._delete_older(tables.ASSERTION_TABLE)
+        self._delete_older(tables.TEST_TABLE)
+        self._delete_runs()
+        if epoch is not None:
+            for name, key in _CONTENTS:
+                self._delete_contents(name, key, epoch)
+        return self._purged(dropped, dry_run=False)
+
+    def count(self) -> Purged:
+        """Count what run() would delete, in one snapshot."""
+        self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        dropped = tuple(self._whole_months())
+        run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
+        stays = f"EXISTS (SELECT FROM {run} r WHERE r.run_id = d.run_id AND r.last_event_time >= %(cutoff)s)"
+        for name in (tables.EVENT_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE):
+            self._add(name, self._number(f"SELECT count(*) FROM {self._table(name)} WHERE event_time < %(cutoff)s"))
+        self._add(tables.RUN_TABLE, self._number(f"SELECT count(*) FROM {run} WHERE {_OVER}"))
+        self._add(tables.RUN_DATASET_TABLE, self._number(f"SELECT count(*) FROM {dataset} d WHERE NOT {stays}"))
+        if self._moves_floor():
+            for name, key in _CONTENTS:
+                used = f"SELECT FROM {dataset} d WHERE d.{key} = c.{key} AND {stays}"
+                count = f"SELECT count(*) FROM {self._table(name)} c WHERE NOT EXISTS ({used})"
+                self._add(name, self._number(count))
+        self._connection.rollback()
+        return self._purged(dropped, dry_run=True)
+
+    def _purged(self, dropped: tuple[str, ...], *, dry_run: bool) -> Purged:
+        done = self._done.get
+        return Purged(
+            self._cutoff,
+            dry_run,
+            dropped,
+            done(tables.EVENT_TABLE, 0),
+            done(tables.RUN_TABLE, 0),
+            done(tables.RUN_DATASET_TABLE, 0),
+            done(tables.ASSERTION_TABLE, 0),
+            done(tables.TEST_TABLE, 0),
+            done(tables.SCHEMA_VERSION_TABLE, 0),
+            done(tables.LINEAGE_VERSION_TABLE, 0),
+        )
+
+    def _add(self, name: str, rows: int) -> None:
+        self._done[name] = self._done.get(name, 0) + rows
+        if self._progress is not None and rows:
+            self._progress(name, self._done[name])
+
+    # --- the floor --------------------------------------------------------------------------------------------------
+
+    def _move_floor(self) -> int | None:
+        """Raise the floor to the cut-off while no writer is at work; its transaction id, or None if it was there.
+
+        The exclusive lock waits for the batches under way, and new batches wait behind it.
+        """
+        key = advisory_key(self._schema, "retention")
+        raise_floor = (
+            f"UPDATE {self._table(tables.STORE_TABLE)} SET retention_floor = %(cutoff)s "
+            "WHERE retention_floor IS NULL OR retention_floor < %(cutoff)s RETURNING pg_current_xact_id()::text"
+        )
+
+        def move() -> int | None:
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            row = self._connection.execute(raise_floor, self._parameters).fetchone()
+            return None if row is None else int(row[0])
+
+        return self._patiently(move)
+
+    def _moves_floor(self) -> bool:
+        floor = f"SELECT count(*) FROM {self._table(tables.STORE_TABLE)} WHERE retention_floor >= %(cutoff)s"
+        return self._number(floor) == 0
+
+    # --- raw events -------------------------------------------------------------------------------------------------
+
+    def _leaves(self) -> list[str]:
+        """The names of the partitions of ol_event."""
+        query = (
+            "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = %s::regclass"
+        )
+        rows = self._connection.execute(query, (self._table(tables.EVENT_TABLE),)).fetchall()
+        return sorted(str(row[0]) for row in rows)
+
+    def _whole_months(self) -> list[str]:
+        """Partitions of months that end at or before the cut-off."""
+        months = {
+            self._schema.partition_name(year, month): self._schema.partition_bounds(year, month)[1]
+            for year in range(2000, 2100)
+            for month in range(1, 13)
+        }
+        return [name for name in self._leaves() if name in months and months[name] <= self._cutoff]
+
+    def _partitions_before_cutoff(self) -> list[str]:
+        """Partitions that hold older events all the same; all are looked at, by an index probe each."""
+        found = []
+        for name in self._leaves():
+            query = f"SELECT EXISTS (SELECT FROM {self._table(name)} WHERE event_time < %(cutoff)s)"
+            if self._number(query):
+                found.append(name)
+        self._connection.rollback()
+        return found
+
+    def _drop(self, name: str) -> bool:
+        """Drop a month. Where somebody reads it for long, or owns it, leave it: its rows are deleted like the others.
+
+        One statement under a lock on ol_event that is not waited for long; between DETACH CONCURRENTLY
+        and DROP writers would meet a table that is neither a partition nor gone.
+        """
+        rows = self._number(f"SELECT count(*) FROM {self._table(name)}")
+        self._connection.rollback()
+        try:
+            self._patiently(lambda: self._connection.execute(f"DROP TABLE {self._table(name)}"))
+        except (StoreUnavailable, pg.InsufficientPrivilege):
+            self._connection.rollback()
+            return False
+        self._add(tables.EVENT_TABLE, rows)
+        return True
+
+    def _delete_older(self, name: str, counted_as: str | None = None) -> None:
+        """Delete rows by their event time, oldest first, each batch from where the last one ended."""
+        table = self._table(name)
+        statement = f"""
+            WITH gone AS (DELETE FROM {table} WHERE ctid = ANY (ARRAY (
+              SELECT ctid FROM {table} WHERE event_time >= %(from)s AND event_time < %(cutoff)s
+              ORDER BY event_time LIMIT %(batch)s)) RETURNING event_time)
+            SELECT count(*), max(event_time) FROM gone"""
+        begin: Any = "-infinity"
+        while True:
+            parameters = self._parameters | {"from": begin}
+            rows, latest = self._patiently(partial(self._row, statement, parameters))
+            if not rows:
+                return
+            begin = latest
+            self._add(counted_as or name, rows)
+
+    # --- runs -------------------------------------------------------------------------------------------------------
+
+    def _delete_runs(self) -> None:
+        """Delete runs that are over, with their datasets."""
+        begin: Any = "-infinity"
+        while True:
+            step = self._patiently(partial(self._delete_some_runs, begin))
+            if step is None:
+                return
+            begin, runs, datasets = step
+            self._add(tables.RUN_DATASET_TABLE, datasets)
+            self._add(tables.RUN_TABLE, runs)
+
+    def _delete_some_runs(self, begin: Any) -> tuple[Any, int, int] | None:
+        """One batch of runs: the hour it came to, and the numbers of runs and datasets; None at the end.
+
+        Writers may bring a new event for one of these runs at any moment. Run rows are locked first, in the order in
+        which writers lock them: a run with a new event is left out, and a later event waits and begins a new row.
+        Then the dataset rows are locked: a writer of another job with this run id has then committed, and the next
+        statement sees its row of ol_run and leaves the datasets, or it waits and begins new dataset rows.
+        """
+        run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
+        execute = self._connection.execute
+        chosen = execute(
+            f"SELECT run_key, last_hour FROM {run} WHERE last_hour >= %(begin)s AND {_OVER} "
+            "ORDER BY last_hour LIMIT %(batch)s",
+            self._parameters | {"begin": begin},
+        ).fetchall()
+        if not chosen:
+            return None
+        locked = execute(
+            f"SELECT run_key, run_id FROM {run} WHERE run_key = ANY(%(keys)s) AND last_event_time < %(cutoff)s "
+            "ORDER BY run_key FOR UPDATE",
+            self._parameters | {"keys": [row[0] for row in chosen]},
+        ).fetchall()
+        parameters = {"keys": [row[0] for row in locked], "ids": sorted({row[1] for row in locked})}
+        execute(
+            f"SELECT FROM {dataset} WHERE run_id = ANY(%(ids)s) ORDER BY run_dataset_key FOR UPDATE", parameters
+        ).fetchall()
+        shared = f"SELECT FROM {run} r WHERE r.run_id = d.run_id AND r.run_key <> ALL(%(keys)s)"
+        datasets = execute(
+            f"DELETE FROM {dataset} d WHERE run_id = ANY(%(ids)s) AND NOT EXISTS ({shared})", parameters
+        ).rowcount
+        runs = execute(f"DELETE FROM {run} WHERE run_key = ANY(%(keys)s)", parameters).rowcount
+        return chosen[-1][1], runs, datasets
+
+    # --- contents ---------------------------------------------------------------------------------------------------
+
+    def _delete_contents(self, name: str, key: str, epoch: int) -> None:
+        """Delete schema or lineage versions that no dataset refers to and that no writer counts on.
+
+        Writers remember which contents they have sent and send them once only. They forget when the floor moves
+        (in transaction ``epoch``, while none was at work), and sending renews a row's version. So a content whose
+        version is older than ``epoch`` is remembered by no writer; if no dataset refers to it either, none will
+        without sending it again: then it is renewed before, and stays, or inserted after.
+        """
+        table, dataset = self._table(name), self._table(tables.RUN_DATASET_TABLE)
+        unused = f"NOT EXISTS (SELECT FROM {dataset} d WHERE d.{key} = c.{key})"
+        old = "age(xmin) >= age((%(epoch)s::text::xid8)::xid)"
+        query = f"SELECT c.{key} FROM {table} c WHERE {unused} ORDER BY 1"
+        candidates = [row[0] for row in self._connection.execute(query)]
+        self._connection.rollback()
+        size = self._parameters["batch"]
+        for place in range(0, len(candidates), size):
+            some: list[UUID] = candidates[place : place + size]
+            parameters = {"keys": some, "epoch": str(epoch)}
+
+            def delete(parameters: dict[str, Any] = parameters) -> int:
+                lock = f"SELECT FROM {table} WHERE {key} = ANY(%(keys)s) ORDER BY {key} FOR UPDATE"
+                self._connection.execute(lock, parameters)
+                statement = f"DELETE FROM {table} WHERE {key} = ANY(%(keys)s) AND {old}"
+                return self._connection.execute(statement, parameters).rowcount
+
+            self._add(name, self._patiently(delete))
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def _patiently[T](self, work: Callable[[], T]) -> T:
+        """Do the work in a transaction of its own; where a lock is held, stand back and try again."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                patience = min(LOCK_TIMEOUT * attempt, MAX_LOCK_TIMEOUT)
+                self._connection.execute(f"SET LOCAL lock_timeout = {patience}")
+                self._connection.execute(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT}'")
+                result = work()
+                self._connection.commit()
+                return result
+            except _PASSING:
+                self._connection.rollback()
+                time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 0.5))  # noqa: S311  # jitter
+        raise StoreUnavailable("a lock that the purge needs is held by others all the time: run the purge again")
+
+    def _row(self, statement: str, parameters: dict[str, Any]) -> tuple[Any, ...]:
+        row: tuple[Any, ...] | None = self._connection.execute(statement, parameters).fetchone()
+        assert row is not None  # noqa: S101  # an aggregate gives a row
+        return row
+
+    def _number(self, statement: str) -> int:
+        return int(self._row(statement, self._parameters)[0])
+
+
+_OVER: Final = (
+    "last_hour <= date_trunc('hour', %(cutoff)s::timestamptz AT TIME ZONE 'UTC') AND last_event_time < %(cutoff)s"
+)
+_CONTENTS: Final = (
+    (tables.SCHEMA_VERSION_TABLE, "schema_hash"),
+    (tables.LINEAGE_VERSION_TABLE, "lineage_hash"),
+)
