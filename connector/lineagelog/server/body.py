@@ -9,14 +9,13 @@ from typing import Any, Final, Protocol
 
 from lineagelog.event.model import Reason, Rejected
 from lineagelog.intake import BadCompressionError, Inflater, TooLargeError, too_large
-from lineagelog.intake.framing import GZIP_MAGIC
+from lineagelog.intake.framing import GZIP_MAGIC, KEPT
 
 from .answers import Refusal
 from .limits import Limits
 
 INLINE_COMPRESSED: Final = 8 * 1024
 """Compressed bytes that are inflated in the event loop: at gzip's best ratio 8 MiB, some 10 ms."""
-HEAD: Final = 64 * 1024
 _DRAIN: Final = 10.0
 
 type Receive = Callable[[], Awaitable[Any]]
@@ -71,7 +70,7 @@ class _Plain:
         self._parts.append(data)
         self.size += len(data)
         if self.size > self._limit:
-            raise TooLargeError(self._limit, b"".join(self._parts)[:HEAD], self.size)
+            raise TooLargeError(self._limit, b"".join(self._parts), self.size)
 
     def finish(self) -> bytes:
         return b"".join(self._parts)
@@ -129,10 +128,12 @@ class BodyReader:
             timeout.reschedule(None)
             await drain(receive, more)
             size = problem.size if compressed else max(length or 0, problem.size)
-            raise UnreadableError(too_large(problem.head, size, limit)) from None
+            loop = asyncio.get_running_loop()
+            rejected = await loop.run_in_executor(self._pool, too_large, problem.start, size, limit)
+            raise UnreadableError(rejected) from None
         except BadCompressionError as problem:
             await drain(receive, more)
-            start = data[:HEAD]
+            start = data[:KEPT]
             raise UnreadableError(Rejected(Reason.BAD_ENCODING, "$", str(problem), start, size=received)) from None
         finally:
             self.budget.give_back(held)

@@ -32,7 +32,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
-from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.schema import (
     CreateIndex,
@@ -580,9 +579,9 @@ def sql(statement: ClauseElement) -> str:
 
 
 def sql_named(statement: ClauseElement) -> str:
-    """The text of a statement for people and other languages, parameters as :name."""
+    """The text of a statement for people and other languages, parameters as :name or :name::TYPE."""
     return str(statement.compile(dialect=_NAMED)).strip()
 
 
 _PSYCOPG: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-_NAMED: Final = PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
+_NAMED: Final = PGDialect_psycopg(paramstyle="named")  # type: ignore[no-untyped-call]

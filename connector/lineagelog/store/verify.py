@@ -91,7 +91,12 @@ class Verifier:
         event, run = self._table(tables.EVENT_TABLE), self._table(tables.RUN_TABLE)
         self._events = f"SELECT event::text FROM {event} WHERE run_id = ANY(%(runs)s)"
         self._floor = f"SELECT retention_floor FROM {self._schema.table(tables.STORE_TABLE)}"
-        self._cut = f"SELECT DISTINCT run_id FROM {run} WHERE run_id = ANY(%(runs)s) AND first_event_time < %(floor)s"
+        dataset = self._schema.table(tables.RUN_DATASET_TABLE)
+        times = ", ".join(("event_time", *(register.at for register in tables.DATASET_REGISTERS)))
+        self._cut = (
+            f"SELECT run_id FROM {run} WHERE run_id = ANY(%(runs)s) AND first_event_time < %(floor)s "
+            f"UNION SELECT run_id FROM {dataset} WHERE run_id = ANY(%(runs)s) AND least({times}) < %(floor)s"
+        )
         self.checked = Checked(0, 0, 0)
         """How much the last verify or rebuild went through."""
 
@@ -137,7 +142,10 @@ class Verifier:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def _cut_runs(self, connection: psycopg.Connection[Any], ids: list[str]) -> tuple[datetime | None, set[str]]:
-        """The floor, and the run ids some of whose events it took."""
+        """The floor, and the run ids some of whose events it took.
+
+        A run that is gone may have left datasets behind, where another job shares its run id: their times tell.
+        """
         row = connection.execute(self._floor).fetchone()
         floor = row[0] if row else None
         if floor is None:

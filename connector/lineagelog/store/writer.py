@@ -256,24 +256,30 @@ def upsert_dead_letter(schema: LogStoreSchema) -> Any:
 
 
 def dead_letter_row(letter: DeadLetter) -> dict[str, Any]:
-    """The parameters of upsert_dead_letter. Texts lose what PostgreSQL refuses; the payload keeps the bytes."""
+    """The parameters of upsert_dead_letter."""
     rejected = letter.rejected
-
-    def clean(text: str | None) -> str | None:
-        return None if text is None else text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-
-    return {
+    return dead_letter_texts(rejected) | {
         "sha256": sha256(rejected.payload).digest(),
-        "reason": str(rejected.reason),
-        "json_path": clean(rejected.path),
-        "detail": clean(rejected.detail),
         "source": letter.source,
-        "position": clean(letter.position),
+        "position": _clean(letter.position),
         "payload": rejected.payload,
         "payload_size": rejected.size or len(rejected.payload),
-        "run_id": clean(rejected.run_id),
-        "job_namespace": clean(rejected.job_namespace),
-        "job_name": clean(rejected.job_name),
-        "event_type": clean(rejected.event_type),
-        "event_time": clean(rejected.event_time),
     }
+
+
+def dead_letter_texts(rejected: Rejected) -> dict[str, Any]:
+    """What parsing says of a dead letter. Texts lose what PostgreSQL refuses; the payload keeps the bytes."""
+    return {
+        "reason": str(rejected.reason),
+        "json_path": _clean(rejected.path),
+        "detail": _clean(rejected.detail),
+        "run_id": _clean(rejected.run_id),
+        "job_namespace": _clean(rejected.job_namespace),
+        "job_name": _clean(rejected.job_name),
+        "event_type": _clean(rejected.event_type),
+        "event_time": _clean(rejected.event_time),
+    }
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
