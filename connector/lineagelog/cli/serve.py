@@ -50,6 +50,7 @@ def _serve(
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
     from lineagelog.read import Reader
     from lineagelog.store import open_engine
+    from lineagelog.store.tokens import Tokens
 
     from .logs import configure_logs
 
@@ -67,6 +68,7 @@ def _serve(
             app = create_app(
                 store,
                 reader=Reader(engine, store.schema),
+                tokens=Tokens(engine, store.schema),
                 limits=limits,
                 writers=settings.intake.writers,
                 cors_origins=settings.server.cors_origins,
