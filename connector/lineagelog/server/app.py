@@ -13,9 +13,10 @@ from lineagelog.event.parse import Check
 from lineagelog.intake import Door
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
+from lineagelog.store.tokens import Tokens
 
 from .answers import CORS, Answer, Refusal
-from .auth import Guard, Tokens, credential
+from .auth import Guard, credential
 from .body import Disconnected, Receive
 from .limits import Limits
 from .paths import RECEIVING

@@ -4,58 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
 from lineagelog.errors import LineageLogError, SettingsError
+from lineagelog.store.tokens import Grant, Scope, Tokens
 
 from .answers import Refusal, not_stored
 
-FRESH: Final = 5.0
-"""Seconds for which an answer of the store counts: a revoked token ends within them."""
+FRESH: Final = 2.0
+"""Seconds for which an answer of Tokens counts without asking it again on another thread."""
 _STALE: Final = 300.0
 """Seconds for which a known token still counts while the database cannot be asked."""
 _MAX_KNOWN: Final = 10_000
-_MAX_TOKEN: Final = 1024
 _CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="lineagelog"'),)
 
 _log = structlog.get_logger(__name__)
 
 
-class Grant(Protocol):
-    """What a token allows."""
-
-    @property
-    def scopes(self) -> Any:
-        """A collection of ``ingest``, ``read``, ``admin``."""
-
-    @property
-    def namespaces(self) -> Any:
-        """The job namespaces it is bound to; None = all."""
-
-
-class Tokens(Protocol):
-    """Where grants are kept; both calls may ask the database and raise StoreUnavailable."""
-
-    def check(self, token: str) -> Grant | None:
-        """The grant of a valid token."""
-
-    def any_exist(self) -> bool:
-        """Whether tokens were ever created; once there are, nothing is open any more."""
-
-
-class OpenGrant:
-    """The grant of everybody where there are no tokens."""
-
-    scopes = frozenset(("ingest", "read", "admin"))
-    namespaces: Sequence[str] | None = None
-
-
-OPEN: Final = OpenGrant()
+OPEN: Final = Grant(0, "everybody", frozenset(Scope), None)
+"""The grant of everybody where there are no tokens."""
 
 
 def credential(headers: Mapping[bytes, bytes]) -> str | None:
@@ -67,11 +39,6 @@ def credential(headers: Mapping[bytes, bytes]) -> str | None:
             return token.strip().decode("latin-1")
     key = headers.get(b"x-api-key")
     return None if key is None else key.strip().decode("latin-1")
-
-
-def allows(grant: Grant, scope: str) -> bool:
-    """Whether a grant covers a scope; admin covers all."""
-    return scope in grant.scopes or "admin" in grant.scopes
 
 
 class Guard:
@@ -89,13 +56,13 @@ class Guard:
     def require_tokens(self, host: str) -> None:
         """From now on nobody comes in without a token. Raises SettingsError if there is none."""
         self.always_closed = True
-        if self._tokens is None or not self._tokens.any_exist():
+        if self._tokens is None or not self._tokens.any():
             raise SettingsError(
                 f"host {host!r} is open to others, and the log store has no tokens: create one with "
                 "`lineagelog tokens create`, or listen on 127.0.0.1"
             )
 
-    def admit_known(self, token: str | None, scope: str) -> Grant | None:
+    def admit_known(self, token: str | None, scope: Scope) -> Grant | None:
         """The grant, if no question to the store is needed; else None. Raises Refusal."""
         now = time.monotonic()
         if self._open and now < self._open_until and not self.always_closed:
@@ -107,7 +74,7 @@ class Guard:
             return None
         return _judge(found[0], scope)
 
-    async def admit(self, token: str | None, scope: str) -> Grant:
+    async def admit(self, token: str | None, scope: Scope) -> Grant:
         """The grant. Raises Refusal: 401 without a valid token, 403 where it does not cover the scope."""
         grant = self.admit_known(token, scope)
         if grant is not None:
@@ -116,8 +83,6 @@ class Guard:
             return OPEN
         if token is None:
             raise Refusal(401, "unauthorized", "a bearer token is needed", headers=_CHALLENGE)
-        if len(token) > _MAX_TOKEN or not token:
-            raise _unknown()
         return _judge(await self._find(token), scope)
 
     async def _is_open(self) -> bool:
@@ -128,7 +93,7 @@ class Guard:
             if self._open is not None:
                 self._open_until = now + FRESH  # one asks, the others go by what was known
             try:
-                self._open = not await self._ask(self._tokens.any_exist)
+                self._open = not await self._ask(self._tokens.any)
                 self._open_until = now + FRESH
             except LineageLogError as error:
                 if self._open is None:
@@ -169,10 +134,10 @@ def _digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "replace")).digest()
 
 
-def _judge(grant: Grant | None, scope: str) -> Grant:
+def _judge(grant: Grant | None, scope: Scope) -> Grant:
     if grant is None:
         raise _unknown()
-    if not allows(grant, scope):
+    if not grant.allows(scope):
         raise Refusal(403, "forbidden", f"the token has not the scope {scope}")
     return grant
 

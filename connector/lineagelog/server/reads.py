@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from lineagelog.errors import InputError
 from lineagelog.read import EventRow, Listing, Reader, RunDetails
+from lineagelog.store.tokens import Grant
 
 from .answers import Answer, Refusal, json_answer
-from .auth import Grant
 from .query import Query, bad, filters
 
 WINDOW: Final = ("since", "until")

@@ -12,10 +12,11 @@ from msgspec import Struct
 from lineagelog.errors import LineageLogError
 from lineagelog.event.model import Event, Rejected
 from lineagelog.intake import Door, GroupCommit, Outcome, Submission, split
+from lineagelog.store.tokens import Grant, Scope
 
 from . import answers
 from .answers import Answer, Member, Refusal
-from .auth import Grant, Guard, credential
+from .auth import Guard, credential
 from .body import BodyReader, Receive, UnreadableError, drain
 from .limits import Limits
 from .metrics import Metrics
@@ -85,7 +86,7 @@ class Receiver:
         """Everything of one request. Raises Refusal and Disconnected."""
         try:
             token = token or credential(headers)
-            grant = self._guard.admit_known(token, "ingest") or await self._guard.admit(token, "ingest")
+            grant = self._guard.admit_known(token, Scope.INGEST) or await self._guard.admit(token, Scope.INGEST)
             check_headers(headers)
         except Refusal:
             if b"expect" not in headers:  # else the body is not sent before we ask for it
@@ -164,7 +165,7 @@ def _is_unusable(delivery: Delivery) -> bool:
 
 def _outside(item: Event | Rejected, grant: Grant) -> Refusal | None:
     """The refusal of an event whose job is not in the namespaces that the token is bound to."""
-    if isinstance(item, Rejected) or item.job_namespace in grant.namespaces:
+    if isinstance(item, Rejected) or grant.allows(Scope.INGEST, item.job_namespace):
         return None
     return Refusal(403, "forbidden", "the token is bound to other job namespaces", path="$.job.namespace")
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from lineagelog.errors import LineageLogError, StoreError
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
+from lineagelog.store.tokens import Scope
 
 from . import openapi, reads
 from .answers import Answer, Refusal, json_answer, not_stored
@@ -66,9 +67,9 @@ class Routes:
             raise Refusal(405, "method_not_allowed", "this is read", headers=((b"allow", b"GET, HEAD, OPTIONS"),))
         if own is not None:
             if path not in ("/healthz", "/openapi.json"):
-                await self._guard.admit(token, "read")
+                await self._guard.admit(token, Scope.READ)
             return path, await own()
-        grant = await self._guard.admit(token, "read")
+        grant = await self._guard.admit(token, Scope.READ)
         if self._reader is None:
             raise Refusal(501, "not_available", "this server only receives")
         query = Query(scope["query_string"], self._limits.max_page)

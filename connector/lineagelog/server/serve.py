@@ -164,6 +164,10 @@ class HttpServer:
         """Make ``run`` return; from any thread."""
         self._server.should_exit = True
 
+    def close(self) -> None:
+        """Give the address back without having served."""
+        self._socket.close()
+
     def _ready(self, on_ready: Callable[[str], None]) -> None:
         _log.info("listening", action="serve", url=self.url)
         on_ready(self.url)
