@@ -66,17 +66,13 @@ def _table(parameters: list[Any]) -> str:
     rows = []
     for parameter in parameters:
         is_argument = parameter.param_type_name == "argument"
-        value = "" if is_argument or getattr(parameter, "is_flag", False) else f" {_metavar(parameter)}"
+        value = "" if is_argument or getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'N'}"
         name = (parameter.metavar or parameter.name.upper()) if is_argument else parameter.opts[0]
         shown = getattr(parameter, "show_default", None)
         default = shown if isinstance(shown, str) else parameter.default
         told = "" if default in (None, False, ...) or is_argument else f" Default: `{default}`."
         rows.append(f"| `{name}{value}` | {parameter.help.replace('|', chr(92) + '|')}{told} |")
     return "\n".join(["| option | |", "|---|---|", *rows])
-
-
-def _metavar(parameter: Any) -> str:
-    return parameter.metavar or {"int": "N", "integer": "N"}.get(parameter.type.name, "TEXT")
 
 
 if __name__ == "__main__":

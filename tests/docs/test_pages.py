@@ -8,8 +8,8 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -18,9 +18,6 @@ from tests.cli.conftest import COMMAND, encode, event, run_process
 from tests.cli.test_embedded_and_serve import served
 
 from .cli_page import PAGE, page
-
-if TYPE_CHECKING:
-    from lineagelog.store.embedded import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -100,7 +97,7 @@ def roles(database_url: str) -> Iterator[str]:
             connection.execute(f"DROP ROLE {role}".encode())
 
 
-def test_the_roles_of_the_runbook(roles: str, postgres: EmbeddedPostgres) -> None:
+def test_the_roles_of_the_runbook(roles: str) -> None:
     """The GRANT statements as printed: the owner makes, the writer loads and serves, the reader lists, no more."""
 
     def as_role(role: str) -> str:
@@ -110,7 +107,7 @@ def test_the_roles_of_the_runbook(roles: str, postgres: EmbeddedPostgres) -> Non
     _, grants = _blocks(OPERATIONS, "sql")
     with psycopg.connect(as_role("owner").replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute(grants.encode())
-    now = connection_time(roles)
+    now = datetime.now(UTC).isoformat()
     sent = encode(event("now", eventTime=now), {**event("bad"), "eventTime": "never"})
     loaded = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
     assert (loaded.code, loaded.out.startswith("read 2 stored 1 duplicate 0 expired 0 dead 1 ")) == (1, True)
@@ -125,13 +122,3 @@ def test_the_roles_of_the_runbook(roles: str, postgres: EmbeddedPostgres) -> Non
     checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
     assert (checks["next partitions"]["advice"], checks["next partitions"]["observed"]) == (None, "are there")
     assert run_process("store", "purge", "--older-than", "1d", "--database", as_role("owner")).code == 0
-
-
-def connection_time(database_url: str) -> str:
-    """The database's now, in ISO 8601."""
-    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
-        row = connection.execute(
-            "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
-        ).fetchone()
-        assert row is not None
-        return str(row[0])

@@ -47,7 +47,9 @@ Status = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(min=0, rich_help_panel=_WINDOW, help="At most so many rows; 0 = all. A table shows 100, else all."),
+    typer.Option(
+        metavar="N", min=0, rich_help_panel=_WINDOW, help="At most so many rows; 0 = all. A table shows 100, else all."
+    ),
 ]
 
 

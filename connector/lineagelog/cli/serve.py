@@ -31,8 +31,12 @@ def register(app: typer.Typer) -> None:
 
 def _serve(
     session: Session,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 = a free one.", show_default="5000")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port to listen on; 0 = a free one.", show_default="5000")
+    ] = None,
     tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="Certificate chain (PEM): serve HTTPS.")] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key (PEM).")] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,

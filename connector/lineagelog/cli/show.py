@@ -30,7 +30,9 @@ def _show(
     session: Session,
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="As `lineagelog list runs` shows it.")],
     json: Json = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many datasets, assertions, tests and events.")] = 1000,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="At most so many datasets, assertions, tests and events.")
+    ] = 1000,
 ) -> None:
     """Show one run: its facts, datasets, assertions, tests and the time line of its events."""
     from lineagelog.read import Reader

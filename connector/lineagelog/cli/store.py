@@ -35,7 +35,7 @@ _SHOWN: Final = 50
 def _init(
     session: Session,
     months: Annotated[
-        int, typer.Option(min=0, max=120, help="Also make the partitions of this month and so many more.")
+        int, typer.Option(metavar="N", min=0, max=120, help="Also make the partitions of this month and so many more.")
     ] = 0,
 ) -> None:
     """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
