@@ -97,11 +97,14 @@ def test_one_run_by_an_id_of_any_characters(url: str, form: str) -> None:
 def test_events_give_their_content_where_asked_for(url: str) -> None:
     """As JSON inside the answer."""
     fill(url)
-    without = get(url, "/api/v1/events", run_id="run-1").json["items"][0]
-    content = get(url, "/api/v1/events", run_id="run-1", content="true").json["items"][0]
+    period = {"since": "2026-03-02T10:00:01Z", "until": "2026-03-02T10:00:02Z"}
+    without = get(url, "/api/v1/events", **period).json["items"][0]
+    content = get(url, "/api/v1/events", **period, content="true").json["items"][0]
     assert "event" not in without
     assert content["event"] == event(1)
     assert len(content["event_hash"]) == 64
+    assert get(url, "/api/v1/events", content="true", limit=101).json["parameter"] == "limit"
+    assert len(get(url, "/api/v1/events", event_type="fail").json["items"]) == 1
 
 
 def test_summary_and_status(url: str) -> None:

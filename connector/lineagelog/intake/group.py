@@ -131,11 +131,20 @@ class GroupCommit:
             except LineageLogError as error:
                 found = error
             except Exception as error:  # a defect must not end the writer: the senders are told and may try again
-                _log.exception("append failed", action="append", events=len(items))
+                _log.error("append failed", action="append", events=len(items), error=place_of(error))
                 found = StoreError(f"internal error: {type(error).__name__}")
             with self._changed:
                 self._busy -= 1
             self._done(_shares(batch, found))
+
+
+def place_of(error: BaseException) -> str:
+    """Kind and place of an error, without its text and without values: those may quote an event."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    return f"{type(error).__name__} in {place}"
 
 
 def _shares(

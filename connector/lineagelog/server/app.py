@@ -1,4 +1,4 @@
-"""The ASGI application: receiving paths go straight to the receiver, all others to the routes of Starlette."""
+"""The ASGI application: receiving paths go straight to the receiver, all others to the routes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import structlog
 
 from lineagelog.event.parse import Check
 from lineagelog.intake import Door
+from lineagelog.intake.group import place_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
 from lineagelog.store.tokens import Tokens
@@ -73,7 +74,7 @@ class App:
         except Disconnected:
             return
         except Exception as error:  # a defect: the client may try again, the log says where it was
-            _log.error("request failed", action="request", route=route, error=_where(error))
+            _log.error("request failed", action="request", route=route, error=place_of(error))
             answer = Refusal(500, "internal_error", "this is a defect of the server").answer
         self.receiver.metrics.answered(route, answer.status)
         await _send(send, answer, self._cors(headers, is_batch is not None))
@@ -113,15 +114,6 @@ async def _send(send: Any, answer: Answer, cors: tuple[tuple[bytes, bytes], ...]
     headers = answer.headers + cors if cors else answer.headers
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
-
-
-def _where(error: BaseException) -> str:
-    """Kind and place of an error, without its text: that may quote an event."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
-    return f"{type(error).__name__} in {place}"
 
 
 def create_app(

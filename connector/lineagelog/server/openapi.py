@@ -48,7 +48,7 @@ _READS: Final[dict[str, tuple[str, Any, tuple[str, ...]]]] = {
     ),
     "/api/v1/assertions": ("Assertions of a window", Assertion, (*WINDOW, *JOB, *DATASET, "success", *PAGE)),
     "/api/v1/tests": ("Tests of a window", Test, (*WINDOW, *JOB, "test_status", *PAGE)),
-    "/api/v1/events": ("Raw events of a window", EventRow, (*WINDOW, *JOB, "run_id", "event_type", "content", *PAGE)),
+    "/api/v1/events": ("Raw events of a window", EventRow, (*WINDOW, *JOB, "event_type", "content", *PAGE)),
 }
 _REFUSALS: Final = {
     400: "Not an OpenLineage event, or a bad parameter; kept as a dead letter if it was to be an event",

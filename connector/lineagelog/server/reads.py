@@ -21,6 +21,8 @@ JOB: Final = ("job", "namespace")
 DATASET: Final = ("dataset", "dataset_namespace")
 STATUSES: Final = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN")
 DIRECTIONS: Final = ("I", "O")
+MAX_CONTENTS: Final = 100
+"""Events of one page with their content: a page is in memory as a whole."""
 
 type Question = Callable[[Reader, Query, Grant], Any]
 
@@ -63,9 +65,12 @@ def tests(reader: Reader, query: Query, grant: Grant) -> Any:
 
 def events(reader: Reader, query: Query, grant: Grant) -> Any:
     """The raw events of the window; their content where asked for."""
-    query.only(*WINDOW, *JOB, "run_id", "event_type", "content", *PAGE)
-    wanted = _job(query, grant) | filters(query, "run_id", "event_type")
-    return _page(reader.events(query.window(), **wanted, content=query.boolean("content") or False), query)
+    query.only(*WINDOW, *JOB, "event_type", "content", *PAGE)
+    content = query.boolean("content") or False
+    if content and query.limit() > MAX_CONTENTS:
+        raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
+    wanted = _job(query, grant) | filters(query, "event_type")
+    return _page(reader.events(query.window(), **wanted, content=content), query)
 
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
