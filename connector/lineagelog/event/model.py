@@ -136,7 +136,7 @@ class Event(Struct, frozen=True):
     job_name: str
     producer: str
     body: bytes
-    """The JSON text for the event column: as received, or repaired where PostgreSQL would refuse it."""
+    """The JSON text for the event column: as received, or rewritten where PostgreSQL would refuse or change it."""
     raw: bytes | None = None
     """The bytes as received, only where ``body`` cannot give them back."""
     notices: tuple[Notice, ...] = ()
