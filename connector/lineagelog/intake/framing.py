@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -13,6 +15,8 @@ from lineagelog.errors import LineageLogError
 from lineagelog.event.model import Reason, Rejected
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
+KEPT: Final = 64 * 1024
+"""Bytes that are kept of what is too large."""
 _CHUNK: Final = 1024 * 1024
 _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -34,6 +38,8 @@ class Framed(Struct, frozen=True):
     events: tuple[bytes, ...]
     is_batch: bool
     """Whether the sender used one of the batch forms, even for a single event."""
+    is_broken: bool = False
+    """Whether a batch could not be taken apart: ``events`` holds all of it, and parsing says what is wrong."""
 
 
 def split(body: bytes) -> Framed:
@@ -48,7 +54,7 @@ def split(body: bytes) -> Framed:
         try:
             return Framed(tuple([bytes(raw) for raw in _LIST.decode(text)]), is_batch=True)
         except (msgspec.DecodeError, RecursionError):
-            return Framed((text,), is_batch=True)
+            return Framed((text,), is_batch=True, is_broken=True)
     if first == b"{":
         return _split_object(text)
     return Framed((text,), is_batch=False)
@@ -76,11 +82,11 @@ def split_lines(text: bytes) -> Iterator[bytes]:
 
 
 class TooLargeError(LineageLogError):
-    """More bytes than the limit; ``head`` is their start and ``limit`` the limit."""
+    """More bytes than the limit; ``start`` is what was taken of them, ``size`` how many that is or more."""
 
-    def __init__(self, limit: int, head: bytes, size: int) -> None:
+    def __init__(self, limit: int, start: bytes, size: int) -> None:
         super().__init__(f"larger than the limit of {limit} bytes")
-        self.limit, self.head, self.size = limit, head, size
+        self.limit, self.start, self.size = limit, start, size
 
 
 class BadCompressionError(LineageLogError):
@@ -97,7 +103,8 @@ class Inflater:
         self._limit = limit
         self._stream = zlib.decompressobj(wbits=31)
         self._parts: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """Inflated bytes so far."""
 
     def feed(self, data: bytes) -> None:
         """Take more compressed bytes."""
@@ -108,13 +115,13 @@ class Inflater:
                     return
                 self._stream = zlib.decompressobj(wbits=31)
             try:
-                part = self._stream.decompress(data, min(_CHUNK, self._limit - self._size + 1))
+                part = self._stream.decompress(data, min(_CHUNK, self._limit - self.size + 1))
             except zlib.error as problem:
                 raise BadCompressionError(f"the gzip data is broken: {problem}") from problem
             self._parts.append(part)
-            self._size += len(part)
-            if self._size > self._limit:
-                raise TooLargeError(self._limit, b"".join(self._parts)[:65536], self._size)
+            self.size += len(part)
+            if self.size > self._limit:
+                raise TooLargeError(self._limit, b"".join(self._parts), self.size)
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
 
     def finish(self) -> bytes:
@@ -131,38 +138,57 @@ def inflate(data: bytes, limit: int) -> bytes:
     return inflater.finish()
 
 
-def too_large(head: bytes, size: int, limit: int) -> Rejected:
+def too_large(start: bytes, size: int, limit: int) -> Rejected:
     """The refusal of an event beyond the limit: whatever identity its start shows, and the first 64 KiB."""
     return Rejected(
         Reason.TOO_LARGE,
         "$",
         f"{size} bytes or more; the limit is {limit}",
-        head[:65536],
-        **identity_in(head[:65536]),
+        start[:KEPT],
+        **identity_in(start),
         size=size,
     )
 
 
-def identity_in(head: bytes) -> dict[str, str | None]:
-    """The identity that the start of an event shows, found by its member names."""
-    text = head.decode("utf-8", "replace")
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
+"""A text, also one that is cut off, or what opens, closes or separates."""
+_MAX_TOKENS: Final = 200_000
+"""Some 50 ms; what identifies an event seldom comes after more."""
+_IDENTITY: Final[dict[tuple[bytes | None, ...], str]] = {
+    (b"run", b"runId"): "run_id",
+    (b"job", b"namespace"): "job_namespace",
+    (b"job", b"name"): "job_name",
+    (b"eventType",): "event_type",
+    (b"eventTime",): "event_time",
+}
 
-    def after(name: str, start: str = "") -> str | None:
-        place = text.find(f'"{start}"') if start else 0
-        key = text.find(f'"{name}"', max(place, 0))
-        if place < 0 or key < 0:
-            return None
-        rest = text[key + len(name) + 2 :].lstrip()
-        if not rest.startswith(":"):
-            return None
-        rest = rest[1:].lstrip()
-        end = rest.find('"', 1)
-        return rest[1:end][:512] if rest.startswith('"') and end > 0 else None
 
-    return {
-        "run_id": after("runId", "run"),
-        "job_namespace": after("namespace", "job"),
-        "job_name": after("name", "job"),
-        "event_type": after("eventType"),
-        "event_time": after("eventTime"),
-    }
+def identity_in(start: bytes) -> dict[str, str | None]:
+    """The identity that the start of an event shows: looked for where it belongs, not in a parent's facet."""
+    found: dict[str, str | None] = dict.fromkeys(_IDENTITY.values())
+    path: list[bytes | None] = []  # the current key of each open object, None for an array
+    is_key = False
+    for match in islice(_TOKEN.finditer(start), _MAX_TOKENS):
+        token = start[match.start() : match.start() + 1]
+        if token == b'"' and is_key:
+            path[-1], is_key = match[0][1:-1], False
+        elif token == b'"':
+            name = _IDENTITY.get(tuple(path)) if len(path) <= 2 else None
+            if name is not None:
+                found[name] = _text(match[0])
+        elif token in b"{[":
+            is_key = token == b"{"
+            path.append(b"" if is_key else None)
+        elif token == b",":
+            is_key = bool(path) and path[-1] is not None
+        else:
+            del path[-1:]
+            is_key = False
+    return found
+
+
+def _text(token: bytes) -> str | None:
+    try:
+        return msgspec.json.decode(token, type=str)[:512]
+    except msgspec.DecodeError:
+        return None

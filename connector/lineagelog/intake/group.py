@@ -17,6 +17,10 @@ from .door import Append, Item, Outcome, outcomes
 MAX_BATCH: Final = 500
 MAX_WAITING: Final = 20_000
 MAX_WAITING_BYTES: Final = 512 * 1024 * 1024
+CROWD: Final = 64
+"""Events that must wait before a second writer joins in. A transaction costs the database and Python about the same
+for 5 events as for 15, so one writer with larger batches stores more than two with smaller ones: measured 524 µs of
+CPU per event against 670 µs with 32 senders."""
 
 _log = structlog.get_logger(__name__)
 
@@ -37,8 +41,9 @@ class Submission(Struct, eq=False):
 class GroupCommit:
     """Writer threads over a bounded queue.
 
-    Nobody waits for a clock: a writer that is free takes all that waits (up to ``max_batch`` events), so batches grow
-    with the load by themselves. ``submit`` raises IntakeFull when more waits than the queue may hold.
+    Nobody waits for a clock: a writer takes all that waits (up to ``max_batch`` events) when the one before it is done,
+    so batches grow with the load by themselves; others join in when a crowd waits. ``submit`` raises IntakeFull when
+    more waits than the queue may hold.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class GroupCommit:
         self._queue: deque[Submission] = deque()
         self._events = 0
         self._bytes = 0
+        self._busy = 0
         self._changed = threading.Condition()
         self._stopping = False
         self._threads = [
@@ -100,10 +106,11 @@ class GroupCommit:
     def _take(self) -> list[Submission]:
         """All that waits, up to a batch; waits for the first. Empty when it is time to end."""
         with self._changed:
-            while not self._queue:
+            while not self._queue or (self._busy and self._events < CROWD and not self._stopping):
                 if self._stopping:
                     return []
                 self._changed.wait()
+            self._busy += 1
             taken: list[Submission] = []
             events = 0
             while self._queue and (not taken or events + len(self._queue[0].items) <= self._max_batch):
@@ -112,7 +119,7 @@ class GroupCommit:
                 events += len(submission.items)
                 self._bytes -= submission.size
             self._events -= events
-            if self._queue:
+            if self._events >= CROWD:
                 self._changed.notify()
             return taken
 
@@ -124,9 +131,20 @@ class GroupCommit:
             except LineageLogError as error:
                 found = error
             except Exception as error:  # a defect must not end the writer: the senders are told and may try again
-                _log.exception("append failed", action="append", events=len(items))
+                _log.error("append failed", action="append", events=len(items), error=place_of(error))
                 found = StoreError(f"internal error: {type(error).__name__}")
+            with self._changed:
+                self._busy -= 1
             self._done(_shares(batch, found))
+
+
+def place_of(error: BaseException) -> str:
+    """Kind and place of an error, without its text and without values: those may quote an event."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    return f"{type(error).__name__} in {place}"
 
 
 def _shares(

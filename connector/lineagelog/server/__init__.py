@@ -1,1 +1,7 @@
-"""To be written."""
+"""The HTTP server: receives events for the intake, answers reads, and says how it is doing."""
+
+from .app import App, create_app
+from .limits import Limits
+from .serve import HttpServer, run_server
+
+__all__ = ["App", "HttpServer", "Limits", "create_app", "run_server"]

@@ -1,0 +1,138 @@
+"""The ASGI application: receiving paths go straight to the receiver, all others to the routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import structlog
+
+from lineagelog.event.parse import Check
+from lineagelog.intake import Door
+from lineagelog.intake.group import place_of
+from lineagelog.read import Reader
+from lineagelog.store import LogStore
+from lineagelog.store.tokens import Tokens
+
+from .answers import CORS, Answer, Refusal
+from .auth import Guard, credential
+from .body import Disconnected, Receive
+from .limits import Limits
+from .paths import RECEIVING
+from .receive import Receiver
+from .routes import Routes
+
+_TOKEN_PREFIX: Final = "/t/"  # noqa: S105  # the start of a path
+_log = structlog.get_logger(__name__)
+
+_PREFLIGHT: Final = (
+    (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
+    (b"access-control-allow-headers", b"authorization, content-type, content-encoding, x-api-key"),
+    (b"access-control-max-age", b"86400"),
+)
+
+
+class App:
+    """An ASGI application over one log store; made by create_app()."""
+
+    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, cors_origins: Sequence[str]) -> None:
+        self.receiver = receiver
+        self.routes = routes
+        self.guard = guard
+        self._origins = frozenset(origin.encode() for origin in cors_origins)
+        self.drain_seconds = 30.0
+        """How long the stop waits for events to be stored."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection's request, or the life of the server."""
+        kind = scope["type"]
+        if kind == "http":
+            await self._serve(scope, receive, send)
+        elif kind == "lifespan":
+            await self._live(receive, send)
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        path, token = scope["path"], None
+        if path.startswith(_TOKEN_PREFIX):
+            token, _, rest = path[len(_TOKEN_PREFIX) :].partition("/")
+            path = f"/{rest}"
+        headers = dict(scope["headers"])
+        route = "other"
+        try:
+            is_batch = RECEIVING.get(path)
+            if scope["method"] == "OPTIONS":
+                answer = Answer(204, _PREFLIGHT)
+            elif is_batch is not None:
+                route = "batch" if is_batch else "single"
+                answer = await self._receive(scope["method"], token, headers, receive, is_batch)
+            else:
+                route, answer = await self.routes.answer(scope, path, token or credential(headers))
+        except Refusal as refusal:
+            answer = refusal.answer
+        except Disconnected:
+            return
+        except Exception as error:  # a defect: the client may try again, the log says where it was
+            _log.error("request failed", action="request", route=route, error=place_of(error))
+            answer = Refusal(500, "internal_error", "this is a defect of the server").answer
+        self.receiver.metrics.answered(route, answer.status)
+        await _send(send, answer, self._cors(headers, is_batch is not None))
+
+    async def _receive(
+        self, method: str, token: str | None, headers: dict[bytes, bytes], receive: Receive, is_batch: bool
+    ) -> Answer:
+        if method != "POST":
+            raise Refusal(405, "method_not_allowed", "events are posted", headers=((b"allow", b"POST, OPTIONS"),))
+        return await self.receiver.answer(token, headers, receive, is_batch)
+
+    def _cors(self, headers: dict[bytes, bytes], receiving: bool) -> tuple[tuple[bytes, bytes], ...]:
+        """Events may be posted from any web page; answers may be read by the pages of the configured origins."""
+        origin = headers.get(b"origin")
+        if origin is None:
+            return ()
+        if receiving:
+            return (CORS,)
+        return ((b"access-control-allow-origin", origin), (b"vary", b"origin")) if origin in self._origins else ()
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        await receive()
+        self.receiver.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        loop = asyncio.get_running_loop()
+        stopped = await loop.run_in_executor(None, self.receiver.group.stop, self.drain_seconds)
+        if not stopped:
+            _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
+        self.routes.close()
+        self.guard.close()
+        self.receiver.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _send(send: Any, answer: Answer, cors: tuple[tuple[bytes, bytes], ...]) -> None:
+    headers = answer.headers + cors if cors else answer.headers
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def create_app(
+    store: LogStore,
+    *,
+    reader: Reader | None = None,
+    tokens: Tokens | None = None,
+    check: Check | None = None,
+    limits: Limits = Limits(),  # noqa: B008  # frozen
+    writers: int = 2,
+    cors_origins: Sequence[str] = (),
+) -> App:
+    """An application that receives into ``store`` and answers reads from ``reader``.
+
+    Give the reader an engine of its own: reads must not take the connections of the ``writers``. Without ``tokens``
+    everything is open. ``check`` is strict mode's check of a decoded event. ``cors_origins`` are the origins whose
+    pages may read answers.
+    """
+    pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
+    guard = Guard(tokens)
+    receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers)
+    return App(receiver, Routes(store, reader, receiver, guard, limits, pool), guard, cors_origins)

@@ -1,0 +1,37 @@
+"""The bounds of the server: sizes, waiting, times."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from lineagelog.intake import MAX_EVENT, MAX_REQUEST
+from lineagelog.intake.group import MAX_BATCH, MAX_WAITING, MAX_WAITING_BYTES
+
+HEAD_BYTES: Final = 64 * 1024
+"""Most bytes of a request's line and headers."""
+
+
+class Limits(Struct, frozen=True):
+    """What the server takes before it says no. Sizes in bytes, times in seconds."""
+
+    max_request: int = MAX_REQUEST
+    """One request, inflated (413)."""
+    max_event: int = MAX_EVENT
+    """One event (413)."""
+    max_waiting: int = MAX_WAITING
+    """Events that wait to be stored (503)."""
+    max_waiting_bytes: int = MAX_WAITING_BYTES
+    """Bytes of those, and of the requests that are being read (503)."""
+    max_batch: int = MAX_BATCH
+    """Events of one transaction, unless one request brings more."""
+    head_timeout: float = 20.0
+    """For the request line and headers; a slower connection is closed."""
+    body_timeout: float = 30.0
+    """For the body (408), and more time the more arrives: a second for each ``min_rate`` bytes."""
+    min_rate: int = 16 * 1024
+    keep_alive: int = 75
+    """How long an idle connection stays open."""
+    max_page: int = 1000
+    """Rows of one page of a read."""

@@ -1,0 +1,203 @@
+"""The receiving endpoint: raw ASGI from the request to the answer after COMMIT, with nothing in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Any, Final
+
+from msgspec import Struct
+
+from lineagelog.errors import LineageLogError
+from lineagelog.event.model import Event, Rejected
+from lineagelog.intake import Door, GroupCommit, Outcome, Submission, split
+from lineagelog.store.tokens import Grant, Scope
+
+from . import answers
+from .answers import Answer, Member, Refusal
+from .auth import Guard, credential
+from .body import BodyReader, Receive, UnreadableError, drain
+from .limits import Limits
+from .metrics import Metrics
+
+SOURCE: Final = "http"
+INLINE: Final = 256 * 1024
+"""Bodies up to this size are parsed in the event loop: a thread would cost more than it gains."""
+
+_ENCODINGS: Final = frozenset((b"", b"identity", b"gzip", b"x-gzip"))
+_REFUSED_TYPES: Final = (
+    "multipart/",
+    "image/",
+    "audio/",
+    "video/",
+    "text/html",
+    "text/csv",
+    "application/xml",
+    "text/xml",
+)
+_JSON_CHARSETS: Final = frozenset(("utf-8", "utf8", "us-ascii", "ascii"))
+
+type Result = list[Outcome] | LineageLogError
+
+
+class Delivery(Struct, frozen=True):
+    """The events of one request, ready to be stored."""
+
+    items: list[Event | Rejected]
+    is_batch: bool
+
+
+class Receiver:
+    """Reads a request, hands its events to the group commit, waits for the COMMIT, answers."""
+
+    def __init__(self, door: Door, limits: Limits, guard: Guard, pool: Executor, writers: int) -> None:
+        self._door = door
+        self.limits = limits
+        self._guard = guard
+        self._pool = pool
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._reader = BodyReader(limits, pool)
+        self.metrics = Metrics(lambda: self.group.waiting, lambda: self._reader.budget.held)
+        self.group = GroupCommit(
+            self.metrics.counted(door.store.append),
+            self._done,
+            source=SOURCE,
+            writers=writers,
+            max_batch=limits.max_batch,
+            max_waiting=limits.max_waiting,
+            max_waiting_bytes=limits.max_waiting_bytes,
+        )
+
+    def start(self) -> None:
+        """Start the writers; called in the event loop."""
+        self._loop = asyncio.get_running_loop()
+        self.group.start()
+
+    def close(self) -> None:
+        """End the threads that parse; the writers end with ``group.stop``."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # --- one request ------------------------------------------------------------------------------------------------
+
+    async def answer(
+        self, token: str | None, headers: Mapping[bytes, bytes], receive: Receive, is_batch: bool
+    ) -> Answer:
+        """Everything of one request. Raises Refusal and Disconnected."""
+        try:
+            token = token or credential(headers)
+            grant = self._guard.admit_known(token, Scope.INGEST) or await self._guard.admit(token, Scope.INGEST)
+            check_headers(headers)
+        except Refusal:
+            if b"expect" not in headers:  # else the body is not sent before we ask for it
+                await drain(receive)
+            raise
+        try:
+            body = await self._reader.read(receive, _length(headers))
+        except UnreadableError as problem:
+            delivery, size = Delivery([problem.rejected], False), len(problem.rejected.payload)
+        else:
+            size = len(body)
+            if size <= INLINE:
+                delivery = self._parse(body)
+            else:
+                delivery = await asyncio.get_running_loop().run_in_executor(self._pool, self._parse, body)
+            del body
+        if delivery.is_batch or (is_batch and not _is_unusable(delivery)):
+            return answers.batch(await self._store_batch(delivery, grant, size))
+        return answers.single(await self._store_single(delivery, grant, size))
+
+    def _parse(self, body: bytes) -> Delivery:
+        framed = split(body)
+        return Delivery([self._door.parse(event) for event in framed.events], framed.is_batch and not framed.is_broken)
+
+    async def _store_single(self, delivery: Delivery, grant: Grant, size: int) -> Outcome:
+        if grant.namespaces is not None and (refusal := _outside(delivery.items[0], grant)) is not None:
+            raise refusal
+        return (await self._store(delivery.items, size))[0]
+
+    async def _store_batch(self, delivery: Delivery, grant: Grant, size: int) -> list[Member]:
+        items = delivery.items
+        if not items:
+            return []
+        if grant.namespaces is None:
+            return list(await self._store(items, size))
+        members: list[Member | None] = [_outside(item, grant) for item in items]
+        allowed = [item for item, refusal in zip(items, members, strict=True) if refusal is None]
+        outcomes = iter(await self._store(allowed, size) if allowed else ())
+        return [next(outcomes) if member is None else member for member in members]
+
+    async def _store(self, items: list[Event | Rejected], size: int) -> list[Outcome]:
+        """Hand in and wait for the COMMIT."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        try:
+            self.group.submit(Submission(items, future, size))
+        except LineageLogError as error:
+            raise answers.not_stored(error) from error
+        result = await future
+        if isinstance(result, LineageLogError):
+            raise answers.not_stored(result) from result
+        return result
+
+    # --- back from the writers --------------------------------------------------------------------------------------
+
+    def _done(self, shares: list[tuple[Submission, Result]]) -> None:
+        """On a writer's thread: wake all that wait for this transaction at once."""
+        if self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(_deliver, shares)
+        except RuntimeError:
+            return  # the loop has ended: nobody waits any more
+
+
+def _deliver(shares: list[tuple[Submission, Result]]) -> None:
+    for submission, result in shares:
+        future: Any = submission.ticket
+        if not future.done():
+            future.set_result(result)
+
+
+def _is_unusable(delivery: Delivery) -> bool:
+    """Whether a request as a whole could not be read, so that there are no members to speak of."""
+    return len(delivery.items) == 1 and isinstance(delivery.items[0], Rejected)
+
+
+def _outside(item: Event | Rejected, grant: Grant) -> Refusal | None:
+    """The refusal of an event whose job is not in the namespaces that the token is bound to."""
+    if isinstance(item, Rejected) or grant.allows(Scope.INGEST, item.job_namespace):
+        return None
+    return Refusal(403, "forbidden", "the token is bound to other job namespaces", path="$.job.namespace")
+
+
+def check_headers(headers: Mapping[bytes, bytes]) -> None:
+    """Refuse (415) what cannot be JSON in UTF-8, plain or gzip.
+
+    Most content types are let pass: plain curl says application/x-www-form-urlencoded.
+    """
+    encoding = headers.get(b"content-encoding")
+    if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
+        raise Refusal(
+            415,
+            "unsupported_encoding",
+            "Content-Encoding must be gzip or identity",
+            headers=((b"accept-encoding", b"gzip, identity"),),
+        )
+    content_type = headers.get(b"content-type")
+    if content_type is not None and content_type != b"application/json":
+        _check_type(content_type.decode("latin-1"))
+
+
+def _check_type(content_type: str) -> None:
+    kind, *parameters = [part.strip().lower() for part in content_type.split(";")]
+    if kind.startswith(_REFUSED_TYPES):
+        raise Refusal(415, "unsupported_media_type", f"{kind[:80]} is not application/json")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name == "charset" and value.strip("\"'") not in _JSON_CHARSETS:
+            raise Refusal(415, "unsupported_charset", "the charset must be utf-8")
+
+
+def _length(headers: Mapping[bytes, bytes]) -> int | None:
+    value = headers.get(b"content-length", b"")
+    return int(value) if value.isdigit() else None

@@ -1,0 +1,215 @@
+"""Runs the application: binds the socket, guards slow connections, stops without losing what was accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import ipaddress
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from lineagelog.errors import SettingsError
+
+from .app import App
+from .limits import HEAD_BYTES, Limits
+
+STOP_SECONDS: Final = 30
+_SWITCH_INTERVAL: Final = 0.0005
+"""Seconds after which a thread that computes hands over to the event loop; Python's own 5 ms are an eternity here."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with bounds on the time and size of request heads, which it has not."""
+
+    receiving_since: float | None = None
+    in_head = True
+    head_bytes = 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.receiving_since = self.loop.time()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.in_head:
+            self.head_bytes += len(data)
+            if self.head_bytes > HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The request's headers are too large.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.receiving_since = self.loop.time()
+        self.in_head, self.head_bytes = True, 0
+
+    def on_headers_complete(self) -> None:
+        self.in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self.receiving_since = None
+        super().on_message_complete()
+
+    def is_stuck(self, before: float) -> bool:
+        """Whether a head, or a body that nobody reads any more, has been coming in since before that time."""
+        if self.receiving_since is None or self.receiving_since > before:
+            return False
+        return self.in_head or self.cycle is None or self.cycle.response_complete
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server; ends by returning, not by a signal, and closes connections that are stuck."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._limits = limits
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: collections need not go through it
+        self._on_ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            before = asyncio.get_running_loop().time() - self._limits.head_timeout
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, _Protocol) and connection.is_stuck(before):
+                    connection.transport.abort()
+        return await super().on_tick(counter)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in signals}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class HttpServer:
+    """An application on a socket. ``run`` serves until SIGINT, SIGTERM or ``stop``.
+
+    Raises SettingsError for an address that cannot be bound, TLS files that cannot be read, and an address beyond
+    loopback while no token exists.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 5000,
+        tls_certificate: Path | None = None,
+        tls_key: Path | None = None,
+        stop_seconds: int = STOP_SECONDS,
+        reuse_port: bool = False,
+        on_ready: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._app = app
+        app.drain_seconds = float(stop_seconds)
+        self._socket = _bind(app, host, port, reuse_port)
+        scheme = "http" if tls_certificate is None else "https"
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"{scheme}://{shown}:{self._socket.getsockname()[1]}"
+        """Where it listens."""
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=_Protocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            log_level="critical",
+            access_log=False,  # a path may hold a token
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=app.receiver.limits.keep_alive,
+            timeout_graceful_shutdown=stop_seconds,
+            ssl_certfile=tls_certificate,
+            ssl_keyfile=tls_key,
+        )
+        _load(config, self._socket)
+        self._server = _Server(config, app.receiver.limits, lambda: self._ready(on_ready))
+
+    def run(self) -> None:
+        """Serve until told to stop; then stop accepting, answer what was accepted, and return."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            sys.setswitchinterval(before)
+            self._socket.close()
+            _log.info("stopped", action="stop", url=self.url)
+
+    def stop(self) -> None:
+        """Make ``run`` return; from any thread."""
+        self._server.should_exit = True
+
+    def close(self) -> None:
+        """Give the address back without having served."""
+        self._socket.close()
+
+    def _ready(self, on_ready: Callable[[str], None]) -> None:
+        _log.info("listening", action="serve", url=self.url)
+        on_ready(self.url)
+
+
+def run_server(app: App, **options: Any) -> None:
+    """Serve until SIGINT or SIGTERM; the options are those of HttpServer."""
+    HttpServer(app, **options).run()
+
+
+def _bind(app: App, host: str, port: int, reuse_port: bool) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(f"host {host!r} has no address: {error}") from error
+    family, kind, protocol, _, address = found[0]
+    if not _is_loopback(str(address[0])):
+        app.guard.require_tokens(host)
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    return listener
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _load(config: uvicorn.Config, listener: socket.socket) -> None:
+    """Read the TLS files now, when there is somebody to tell."""
+    try:
+        config.load()
+    except OSError as error:  # ssl.SSLError is one
+        listener.close()
+        name = error.filename or config.ssl_certfile
+        raise SettingsError(f"the TLS certificate or key cannot be used: {name}: {error.strerror or error}") from error

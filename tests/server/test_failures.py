@@ -1,0 +1,201 @@
+"""The database goes away, refuses writes, the server is stopped or killed: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from lineagelog.store import LogStore, Verifier, open_engine
+
+from .client import BATCH, LINEAGE, count, encoded, event, request, rows
+from .process import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .conftest import Serve
+
+
+class Senders:
+    """Clients that post events one by one as fast as they can, and note which were acknowledged."""
+
+    def __init__(self, url: str, number: int = 4) -> None:
+        self.acknowledged: set[str] = set()
+        self.sent: set[str] = set()
+        self.statuses: set[int] = set()
+        self._address = urlsplit(url).netloc
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._send, args=(n,)) for n in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def _send(self, sender: int) -> None:
+        connection = http.client.HTTPConnection(self._address, timeout=20)
+        number = 0
+        while not self._stop.is_set():
+            run_id = f"sender-{sender}-{number}"
+            number += 1
+            self.sent.add(run_id)
+            try:
+                connection.request("POST", LINEAGE, encoded(number, run={"runId": run_id}))
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                connection.close()
+                time.sleep(0.01)
+                continue
+            self.statuses.add(answer.status)
+            if answer.status == 201:
+                self.acknowledged.add(run_id)
+        connection.close()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(30)
+
+
+def stored_runs(store: LogStore) -> dict[str, int]:
+    return dict(rows(store, "SELECT run_id, count(*) FROM {ol_event} GROUP BY run_id"))
+
+
+@pytest.fixture
+def switch(store: LogStore, postgres_admin: psycopg.Connection) -> Iterator[object]:
+    """Make the test's database unreachable or read-only, and well again."""
+    name = store.engine.url.database
+
+    def turn(statement: str) -> None:
+        postgres_admin.execute(statement.format(f'"{name}"'))
+        postgres_admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+    yield turn
+    turn("ALTER DATABASE {} ALLOW_CONNECTIONS true")
+
+
+def test_database_away_is_503_and_recovers(store: LogStore, url: str, switch: object) -> None:
+    """503 with Retry-After while it is away; not ready; afterwards all is well and what was acknowledged is there."""
+    senders = Senders(url)
+    time.sleep(0.5)
+    switch("ALTER DATABASE {} ALLOW_CONNECTIONS false")
+    answer = request(url, LINEAGE, encoded())
+    ready = request(url, "/readyz")
+    alive = request(url, "/healthz")
+    switch("ALTER DATABASE {} ALLOW_CONNECTIONS true")
+    time.sleep(1)
+    senders.stop()
+    assert (answer.status, answer.json["reason"], answer.json["retriable"]) == (503, "database_unavailable", True)
+    assert int(answer.headers["retry-after"]) > 0
+    assert (ready.status, alive.status) == (503, 200)
+    assert senders.statuses == {201, 503}
+    assert request(url, "/readyz").status == 200
+    found = stored_runs(store)
+    assert senders.acknowledged <= found.keys()
+    assert set(found.values()) == {1}
+    assert list(Verifier(store).verify()) == []
+
+
+def test_read_only_database_is_503(store: LogStore, url: str, switch: object) -> None:
+    """Also for a batch, and for what would be a dead letter: nothing is acknowledged that is not stored."""
+    switch("ALTER DATABASE {} SET default_transaction_read_only = on")
+    for path, body in ((LINEAGE, encoded()), (BATCH, json.dumps([event()])), (LINEAGE, b"{")):
+        answer = request(url, path, body)
+        assert (answer.status, answer.json["reason"]) == (503, "database_read_only")
+        assert "retry-after" in answer.headers
+    switch("ALTER DATABASE {} SET default_transaction_read_only = off")
+    assert request(url, LINEAGE, encoded()).status == 201
+    assert count(store) == 1
+
+
+def test_full_queue_is_503(serve: Serve, store: LogStore) -> None:
+    """When more waits than the queue holds, a sender is told to come again; what waits is stored."""
+    from lineagelog.server import Limits
+
+    url = serve(limits=Limits(max_waiting=1, max_batch=1), writers=1)
+    with store.engine.connect() as blocker:
+        blocker.exec_driver_sql(f"LOCK TABLE {store.schema.table('ol_event')} IN ACCESS EXCLUSIVE MODE")
+        senders = Senders(url, 6)
+        time.sleep(1)
+        ready = request(url, "/readyz")
+    senders.stop()
+    assert senders.statuses == {201, 503}
+    assert ready.status == 503
+    assert senders.acknowledged <= stored_runs(store).keys()
+
+
+def test_graceful_stop_answers_all(database_url: str, store: LogStore) -> None:
+    """SIGTERM while events wait behind a lock: accepted requests are stored and answered, then the process ends, 0."""
+    with serving(database_url) as (process, url):
+        request(url, LINEAGE, encoded(99))
+        answers: list[int] = []
+        threads = [
+            threading.Thread(target=lambda n=n: answers.append(request(url, LINEAGE, encoded(n)).status))
+            for n in range(10)
+        ]
+        with store.engine.connect() as blocker:
+            blocker.exec_driver_sql(f"LOCK TABLE {store.schema.table('ol_event')} IN ACCESS EXCLUSIVE MODE")
+            for thread in threads:
+                thread.start()
+            time.sleep(0.7)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.7)
+            with pytest.raises(OSError):
+                request(url, "/healthz", timeout=2)
+        for thread in threads:
+            thread.join(20)
+        assert process.wait(20) == 0
+    assert answers == [201] * 10
+    assert count(store) == 11
+
+
+def kill_in_the_middle(database_url: str, store: LogStore, moment: float, senders: set[str]) -> None:
+    """One round: load, kill -9, and compare what was acknowledged with what is there."""
+    with serving(database_url) as (process, url):
+        load = Senders(url)
+        time.sleep(moment)
+        process.kill()
+        process.wait(10)
+        load.stop()
+    senders |= load.acknowledged
+    found = stored_runs(store)
+    assert load.acknowledged
+    assert load.acknowledged <= found.keys()
+    assert set(found.values()) == {1}
+    assert list(Verifier(store).verify()) == []
+
+
+def test_kill_9_loses_nothing_acknowledged(database_url: str, store: LogStore) -> None:
+    """Every acknowledged event is there exactly once, and the digest verifies; the next server goes on."""
+    seen: set[str] = set()
+    for moment in (0.4, 0.9):
+        kill_in_the_middle(database_url, store, moment, seen)
+
+
+@pytest.mark.soak
+def test_kill_9_many_times(database_url: str, store: LogStore) -> None:
+    """The same at fifty random moments, on one store."""
+    seen: set[str] = set()
+    for _ in range(50):
+        kill_in_the_middle(database_url, store, random.uniform(0.1, 2.0), seen)
+
+
+def test_store_that_is_not_created_is_503(database_url: str) -> None:
+    """A server over an empty database does not pretend."""
+    from lineagelog.server import create_app
+
+    from .conftest import served
+
+    engine = open_engine(database_url)
+    with served(create_app(LogStore(engine))) as server:
+        answer = request(server.url, LINEAGE, encoded())
+        assert (answer.status, answer.json["reason"]) == (503, "not_stored")
+        assert request(server.url, "/readyz").status == 503
+    engine.dispose()
