@@ -103,8 +103,13 @@ def prose(text: str) -> str:
 
 
 def tags(metadata: tuple[Meta, ...]) -> frozenset[str]:
-    """The keys that are present, with or without a value."""
-    return frozenset(entry.key for entry in metadata if entry.kind in ("tag", "kv"))
+    """The bare tags: entries without a value."""
+    return frozenset(entry.key for entry in metadata if entry.kind == "tag")
+
+
+def has(metadata: tuple[Meta, ...], key: str) -> bool:
+    """Whether an entry with this key is there, with or without a value."""
+    return any(entry.key == key for entry in metadata if entry.kind in ("tag", "kv"))
 
 
 def value_of(metadata: tuple[Meta, ...], key: str) -> str | None:

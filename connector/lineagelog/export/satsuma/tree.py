@@ -183,9 +183,14 @@ class Mapping:
     arrows: tuple[Arrow, ...]
 
     @property
+    def key(self) -> str:
+        """`namespace::name`, or the bare name outside of namespaces; '' for an anonymous mapping."""
+        return qualified(self.namespace, self.name or "")
+
+    @property
     def label(self) -> str:
         """How a message calls the mapping."""
-        return f"mapping '{qualified(self.namespace, self.name)}'" if self.name else "the mapping without a name"
+        return f"mapping '{self.key}'" if self.name else "the mapping without a name"
 
 
 @dataclass(frozen=True, slots=True)
