@@ -1,1 +1,1 @@
-"""Exporters: what other tools know about lineage, as OpenLineage events. Pure: texts and values in, values out."""
+"""Exporters: what other tools know about lineage, as OpenLineage events; pure, values in and values out."""

@@ -1,4 +1,4 @@
-"""Parses the body of a mapping: paths, arrows, `each` and `flatten` blocks, and the pipe text of transforms."""
+"""Parses the body of a mapping: paths, arrows, `each` and `flatten` blocks, the pipe text of transforms."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ArrowParser(MetadataParser):
         return tuple(children)
 
     def _holds_arrow(self) -> bool:
-        """Whether an arrow stands between the `{` here and its `}`: then the braces hold arrows, not pipe text."""
+        """Whether an arrow stands between the `{` here and its `}`: then they hold arrows, not pipe text."""
         depth, at, kinds = 0, self.at, self.kinds
         while at < len(kinds):
             kind = kinds[at]
@@ -84,7 +84,7 @@ class ArrowParser(MetadataParser):
         return False
 
     def path(self, what: str) -> Path:
-        """A field path: `a.b`, `.b` (relative), `schema.b`, `namespace::schema.b`, each name maybe in backticks."""
+        """A path: `a.b`, `.b` (relative), `schema.b`, `namespace::schema.b`, each name maybe in backticks."""
         self.accept(".")
         names = [self.name(what)]
         namespace = None
@@ -114,7 +114,7 @@ class ArrowParser(MetadataParser):
             self._pipe_text()
 
     def spread_label(self) -> str:
-        """Step over `...name`: a backticked or qualified name, or the bare words up to the end of the line."""
+        """Step over `...name`: a backticked or qualified name, or the bare words to the end of the line."""
         self.take()
         if self.kind == "backtick":
             return self.name("a name after '...'")
@@ -223,7 +223,9 @@ class BodyReader(ArrowParser):
         for index in range(len(self.kinds) - 1):
             if index and self.ends[index - 1] < self.starts[index]:
                 parts.append(" ")
-            parts.append(" ".join(self.lexeme(index).split()) if self.kinds[index] in STRINGS else self.lexeme(index))
+            parts.append(
+                " ".join(self.lexeme(index).split()) if self.kinds[index] in STRINGS else self.lexeme(index)
+            )
         return "".join(parts)
 
 

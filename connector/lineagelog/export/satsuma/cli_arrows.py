@@ -1,4 +1,4 @@
-"""Reads the arrows of the `satsuma` command: their tree from `mapping`, further sources and lines from `graph`."""
+"""Reads the arrows of the `satsuma` command: the tree from `mapping`, more sources and lines from `graph`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class _Record:
 
 
 def read_arrows(
-    arrows: list[Json], edges: list[Json], sources: list[Schema], metadata: Callable[[list[Json] | None], tuple[Meta, ...]]
+    arrows: list[Json],
+    edges: list[Json],
+    sources: list[Schema],
+    metadata: Callable[[list[Json] | None], tuple[Meta, ...]],
 ) -> tuple[Arrow, ...]:
     """The arrows of a mapping as the own parser gives them."""
     reader = _Reader(_records(edges), [table_of(schema) for schema in sources], metadata)
@@ -39,10 +42,12 @@ def read_arrows(
     return tuple(reader.arrow(arrow, (), ()) for arrow in arrows)
 
 
-def anonymous_arrows(edges: list[Json], sources: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Arrow, ...]:
+def anonymous_arrows(
+    edges: list[Json], sources: tuple[str, ...], targets: tuple[str, ...]
+) -> tuple[Arrow, ...]:
     """The arrows of a mapping without a name, which the command shows in the graph only.
 
-    The graph also has an edge for each `each`, `flatten` and nested arrow; such an edge leads to what others lead into.
+    The graph also has an edge for each `each`, `flatten` and nested arrow; it leads to what others lead into.
     """
     records = _records(edges)
     inner = {record.target for record in records}
@@ -109,7 +114,9 @@ class _Reader:
             froms = (read_path(arrow["src"]), *self._further(record, source))
         kind = arrow["kind"]
         within = (*source, *froms[0].names) if froms else source
-        children = tuple(self.arrow(child, within, (*target, *into.names)) for child in arrow.get("children", []))
+        children = tuple(
+            self.arrow(child, within, (*target, *into.names)) for child in arrow.get("children", [])
+        )
         kind = "map" if kind == "nested" and not children else kind
         return Arrow(
             kind,

@@ -1,8 +1,8 @@
 """The engine on the `satsuma` command: turns its JSON into the values that the own engine gives.
 
-The command's `graph` is silent about syntax errors, has no metadata and resolves bare fields to the first source, and
-`mapping` shows only the first source of an arrow. So `validate` goes first, declarations come from `schema`, `mapping`
-and `meta`, and `graph` only adds the further sources and the lines of arrows.
+The command's `graph` is silent about syntax errors, has no metadata and resolves bare fields to the first
+source, and `mapping` shows only the first source of an arrow. So `validate` goes first, declarations come
+from `schema`, `mapping` and `meta`, and `graph` only adds further sources and the lines of arrows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ type Json = dict[str, Any]
 
 COMMAND = "satsuma"
 _ANONYMOUS = "<anon>@"
-_FATAL_RULES = frozenset({"parse-error", "missing-node", "missing-import", "duplicate-definition", "circular-spread"})
+_FATAL_RULES = frozenset(
+    {"parse-error", "missing-node", "missing-import", "duplicate-definition", "circular-spread"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Ran:
 
 
 class CliEngine:
-    """Reads a workspace through the `satsuma` command; `run` runs it with arguments and raises OSError if it cannot."""
+    """Reads a workspace through the `satsuma` command, which `run` runs with the arguments it is given."""
 
     def __init__(self, run: Callable[[Sequence[str]], Ran]) -> None:
         self._run = run
@@ -65,7 +67,11 @@ class CliEngine:
         problems = self._validate(entry)
         graph = self._ask("graph", entry)
         nodes = graph["nodes"]
-        schemas = {_key(node["id"]): self._schema(node, entry) for node in nodes if node["kind"] in ("schema", "metric")}
+        schemas = {
+            _key(node["id"]): self._schema(node, entry)
+            for node in nodes
+            if node["kind"] in ("schema", "metric")
+        }
         edges: dict[str, list[Json]] = {}
         for edge in graph["edges"]:
             edges.setdefault(edge["mapping"], []).append(edge)
@@ -93,7 +99,7 @@ class CliEngine:
         """Raise on what cannot be exported; hand on the rest. `graph` would hide a missing brace."""
         answer = self._ask("validate", entry)
         problems: list[Problem] = []
-        for finding in answer.get("findings", answer.get("items", [])):
+        for finding in answer.get("findings") or answer.get("items") or []:
             file, line = finding.get("file", entry), int(finding.get("line", 1))
             if finding.get("rule") in _FATAL_RULES or "file" not in finding:
                 column = int(finding.get("column", 1))
@@ -147,7 +153,9 @@ class CliEngine:
         notes = [item["text"] for item in self._ask("meta", key, entry)["entries"] if item["kind"] == "note"]
         return tuple(notes[sum(1 for item in metadata if item.kind == "note") :])
 
-    def _comments(self, entry: str, schemas: dict[str, Schema], mappings: tuple[Mapping, ...]) -> tuple[Comment, ...]:
+    def _comments(
+        self, entry: str, schemas: dict[str, Schema], mappings: tuple[Mapping, ...]
+    ) -> tuple[Comment, ...]:
         """`warnings` mixes `//!` and `//?`: what `--questions` lists are the questions."""
         questions = {_at(item) for item in self._ask("warnings", entry, "--questions")["items"]}
         lines = {("schema", key): schema.line for key, schema in schemas.items()}

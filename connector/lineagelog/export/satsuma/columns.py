@@ -1,7 +1,7 @@
-"""The columns of a schema: its leaves by dotted path, its records, and the columns that its modelling tokens imply.
+"""The columns of a schema: its leaves by dotted path, its records, and what its modelling tokens imply.
 
-The mechanical columns are those of the Satsuma conventions for Kimball dimensions and facts and for Data Vault hubs,
-satellites and links; a column that the schema declares or spreads in is never repeated.
+The mechanical columns are those of the Satsuma conventions for Kimball dimensions and facts and for Data
+Vault hubs, satellites and links; a column that the schema declares or spreads in is never repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SOURCE = ("record_source", "VARCHAR(100)")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A leaf of a schema: its dotted path, its type as OpenLineage shows it ('' without one), and its declaration."""
+    """A leaf of a schema: its dotted path, its type as events show it ('' without one), its declaration."""
 
     path: str
     type: str
@@ -113,7 +113,9 @@ def _levels(fields: Iterable[object]) -> Iterator[tuple[str, Field]]:
     while level:
         yield from level
         level = [
-            (f"{path}.{child.name}", child) for path, field in level for child in fields_only(field.children or ())
+            (f"{path}.{child.name}", child)
+            for path, field in level
+            for child in fields_only(field.children or ())
         ]
 
 

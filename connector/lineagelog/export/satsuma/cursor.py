@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from lineagelog.export.satsuma.lexer import END, lex
-from lineagelog.export.satsuma.text import SatsumaError, SourceText
+
+if TYPE_CHECKING:
+    from lineagelog.export.satsuma.text import SatsumaError, SourceText
 
 _ESCAPED_TICK = re.compile(r"\\(.)", re.DOTALL)
 STRINGS = frozenset({"string", "triple"})
@@ -81,11 +83,9 @@ class Cursor:
 
     def name(self, what: str) -> str:
         """Step over a bare or backticked name; the backticks are taken off."""
-        if self.kind == "name":
-            return self.take()
-        if self.kind == "backtick":
-            return untick(self.take())
-        self.fail(what)
+        if self.kind not in NAMES:
+            self.fail(what)
+        return untick(self.take()) if self.kind == "backtick" else self.take()
 
     def string(self, what: str) -> str:
         """Step over a quoted text and return what stands between its quotes."""

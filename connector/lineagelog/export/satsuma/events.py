@@ -1,4 +1,4 @@
-"""Makes the OpenLineage events of a spec: one job per mapping, one per report or model that names its sources."""
+"""Makes the OpenLineage events of a spec: a job per mapping, one per report or model that names sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lineagelog.export.satsuma.definitions import find_key, similar
 from lineagelog.export.satsuma.facets import (
     OPENLINEAGE,
     Facets,
-    Json,
     consumer_tool,
     consumer_type,
     mapping_note,
@@ -30,6 +29,7 @@ from lineagelog.export.satsuma.transforms import DIRECT_COPY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from lineagelog.export.satsuma.facets import Json
     from lineagelog.export.satsuma.lineage import Entry, Lineage, Source
     from lineagelog.export.satsuma.options import ExportOptions
     from lineagelog.export.satsuma.tree import Comment, Field, Problem, Schema, Spec
@@ -67,8 +67,8 @@ class Export:
 def export(spec: Spec, options: ExportOptions, progress: Callable[[int], None] | None = None) -> Export:
     """Make the events of a spec: the same spec and options give the same events.
 
-    `progress` is called with the number of jobs done. Raises SettingsError when a schema has no dataset namespace or
-    two schemas have one name, SatsumaError when a report names a source that is not there.
+    `progress` is called with the number of jobs done. Raises SettingsError when a schema has no dataset
+    namespace or two schemas have one name, SatsumaError when a report names a source that is not there.
     """
     work = _Export(spec, options)
     events: list[Exported] = []
@@ -157,12 +157,15 @@ class _Export:
     def _identity(self, schema: Schema) -> tuple[str, str]:
         namespace = self.options.namespace_of(schema.key, consumer_tool(schema))
         if namespace is None:
-            raise SettingsError(f"schema '{schema.key}' has no dataset namespace: give one for it or for all schemas")
+            raise SettingsError(
+                f"schema '{schema.key}' has no dataset namespace: give one for it or for all schemas"
+            )
         name = self.options.dataset_name(schema.key)
         other = self._identities.setdefault((namespace, name), schema.key)
         if other != schema.key:
             raise SettingsError(
-                f"'{other}' and '{schema.key}' would both be the dataset {namespace} {name}: use another naming pattern"
+                f"'{other}' and '{schema.key}' would both be the dataset {namespace} {name}: "
+                "use another naming pattern"
             )
         return namespace, name
 
@@ -237,7 +240,7 @@ def _transformation(source: Source) -> Json:
 
 
 class _Comments:
-    """Finds the `//!` and `//?` comments of schemas and mappings, each with the field on whose line it stands."""
+    """Finds the `//!` and `//?` comments of schemas and mappings, each with the field of its line."""
 
     def __init__(self, spec: Spec) -> None:
         self._by_block: dict[tuple[str, str, str, int], list[Comment]] = defaultdict(list)
@@ -262,9 +265,10 @@ class _Comments:
         at = ("schema", schema.file, schema.key, schema.line)
         found = [(comment, own.get(comment.line)) for comment in self._by_block.get(at, ())]
         for fragment in dict.fromkeys(origin for origin, _ in spread):
-            for comment in self._by_fragment.get(fragment, ()):
-                if (fragment, comment.line) in spread:
-                    found.append((comment, spread[fragment, comment.line]))
+            comments = self._by_fragment.get(fragment, ())
+            found += [
+                (item, spread[fragment, item.line]) for item in comments if (fragment, item.line) in spread
+            ]
         return found
 
     def of_mapping(self, lineage: Lineage) -> list[tuple[Comment, str | None]]:

@@ -1,4 +1,4 @@
-"""The facets of datasets and jobs, as the Satsuma metadata gives them; a facet without content is left out."""
+"""The facets of datasets and jobs, as the metadata gives them; a facet without content is left out."""
 
 from __future__ import annotations
 
@@ -45,9 +45,29 @@ _MERGE_KEYS = (
     ("delete_timestamp", "deleteTimestamp"),
 )
 _MODELLING_KEYS = frozenset(
-    "scd natural_key track ignore grain ref business_key parent driving_key link_hubs snapshot measure".split()
+    [
+        "scd",
+        "natural_key",
+        "track",
+        "ignore",
+        "grain",
+        "ref",
+        "business_key",
+        "parent",
+        "driving_key",
+        "link_hubs",
+        "snapshot",
+        "measure",
+    ]
 )
-_KNOWN = {*GOVERNANCE_KEYS, *_MODELLING_KEYS, *_CONSUMERS, *(key for key, _ in _CONSUMER_KEYS), "source", "refresh"}
+_KNOWN = {
+    *GOVERNANCE_KEYS,
+    *_MODELLING_KEYS,
+    *_CONSUMERS,
+    *(key for key, _ in _CONSUMER_KEYS),
+    "source",
+    "refresh",
+}
 _WARNING_TYPES = {"warning": "data_quality", "question": "open_question"}
 
 

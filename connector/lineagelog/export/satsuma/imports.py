@@ -50,20 +50,28 @@ def import_problems(files: Mapping[str, File], definitions: Definitions) -> list
     return problems
 
 
-def _out_of_scope(path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]) -> Iterator[Problem]:
+def _out_of_scope(
+    path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]
+) -> Iterator[Problem]:
     for _, line, key in uses:
         if key not in scope:
             scope.add(key)  # told once per file
             home = posixpath.relpath(homes[key], posixpath.dirname(path) or ".")
-            yield Problem(f"'{key}' is not imported here; add `import {{ {key} }} from \"{home}\"`", path, line)
+            yield Problem(
+                f"'{key}' is not imported here; add `import {{ {key} }} from \"{home}\"`", path, line
+            )
 
 
 def _defined(file: File) -> list[str]:
-    return [block.key for block in (*file.schemas, *file.fragments, *file.transforms, *file.mappings) if block.name]
+    return [
+        block.key
+        for block in (*file.schemas, *file.fragments, *file.transforms, *file.mappings)
+        if block.name
+    ]
 
 
 def _named(name: str, file: File) -> set[str]:
-    """The keys that an imported name means in the file: as written, or bare for a definition in a namespace."""
+    """The keys that an imported name means: as written, or bare for a definition in a namespace."""
     keys = _defined(file)
     return {name} & set(keys) or {key for key in keys if "::" not in name and key.rpartition("::")[2] == name}
 

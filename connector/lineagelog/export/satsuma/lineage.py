@@ -1,4 +1,4 @@
-"""Resolves the arrows of mappings into column lineage: which fields of which schemas each target field comes from."""
+"""Resolves the arrows of mappings into column lineage: which fields each target field comes from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTAINERS = frozenset({"each", "flatten", "nested"})
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One field that a target field comes from, and how: `copy`, `transform` or `inferred` from an @reference."""
+    """A field that a target field comes from, and how: `copy`, `transform` or `inferred` from a reference."""
 
     schema: str
     field: str
@@ -82,9 +82,9 @@ class Resolver:
     def reference(self, reference: AtReference, mapping: Mapping) -> _Found | str | None:
         """The field that an @reference means, the key of a schema if it means one, or None.
 
-        The order is that of the reference implementation: the mapping's sources, its targets, then all schemas.
+        The order is the reference implementation's: the mapping's sources, its targets, then all schemas.
         """
-        sides = (*mapping.sources, *mapping.targets)
+        sides: tuple[str, ...] = (*mapping.sources, *mapping.targets)
         names, namespace = reference.names, reference.namespace
         if namespace is not None:
             return self._scoped(qualified(namespace, names[0]), names[1:])
@@ -93,7 +93,7 @@ class Resolver:
             if path is not None:
                 return _Found(key, path, True)
         own = qualified(mapping.namespace, names[0])
-        everywhere = (*sides, own, names[0], *self._by_bare_name.get(names[0], ()))
+        everywhere: tuple[str, ...] = (*sides, own, names[0], *self._by_bare_name.get(names[0], ()))
         for key in everywhere:
             if key not in self.tables or (bare(key) != names[0] and key != names[0]):
                 continue
@@ -115,8 +115,8 @@ class Resolver:
     def locate(self, path: Path, side: tuple[str, ...]) -> _Found | None:
         """The field that an arrow's path means among the schemas of its side; None if the side has no schema.
 
-        A path may begin with the name of a schema. A bare field belongs to the first schema that declares it, or,
-        declared by none, to the first of the side.
+        A path may begin with the name of a schema. A bare field belongs to the first schema that declares it,
+        or, declared by none, to the first of the side.
         """
         names = path.names
         if path.namespace is not None:
@@ -129,10 +129,12 @@ class Resolver:
         if named is not None and named.declared:
             return named
         whole = ".".join(names)
-        for declares in (lambda table: whole in table.fields, lambda table: whole in table.mechanical):
-            for key in side:
-                if declares(self.tables[key]):
-                    return _Found(key, whole, True)
+        for key in side:
+            if whole in self.tables[key].fields:
+                return _Found(key, whole, True)
+        for key in side:
+            if whole in self.tables[key].mechanical:
+                return _Found(key, whole, True)
         if len(names) == 1 and "." in whole:  # one backticked name that spells a path
             return self.locate(Path(tuple(whole.split("."))), side)
         return named or (_Found(side[0], whole, False) if side else None)
@@ -169,7 +171,9 @@ class _Work:
             return
         self.arrow_lines[arrow.line] = found.path
         if not found.path:
-            self.report(arrow.line, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow")
+            self.report(
+                arrow.line, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow"
+            )
             return
         if not found.declared:
             self.report(arrow.line, f"target field '{found.path}' is not declared in '{found.schema}'")
@@ -205,7 +209,10 @@ class _Work:
                 self.report(arrow.line, f"{reference} refers to nothing that is known")
             elif isinstance(found, _Found) and not self._is_target(found, target):
                 if found.schema not in self.mapping.sources:
-                    self.report(arrow.line, f"{reference} refers to '{found.schema}', which is no source of the mapping")
+                    self.report(
+                        arrow.line,
+                        f"{reference} refers to '{found.schema}', which is no source of the mapping",
+                    )
                 known = {(source.schema, source.field) for source in entry.sources}
                 if (found.schema, found.path) not in known:
                     add(entry, Source(found.schema, found.path, "inferred", "", masks=False))
@@ -223,7 +230,7 @@ def add(entry: Entry, source: Source) -> None:
 
 
 def _under(prefix: _Prefix, path: Path) -> Path:
-    """A path inside of an `each`, `flatten` or nested arrow is relative to that block, with or without its dot."""
+    """A path inside an `each`, `flatten` or nested arrow is relative to it, with or without its dot."""
     if prefix is None or path.namespace is not None:
         return path
     return Path((*prefix.names, *path.names), prefix.namespace)

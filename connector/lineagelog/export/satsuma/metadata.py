@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from lineagelog.export.satsuma.cursor import STRINGS, Cursor, untick, unquote
+from lineagelog.export.satsuma.cursor import STRINGS, Cursor, unquote, untick
 from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.tree import Meta
 
@@ -56,16 +56,14 @@ class MetadataParser(Cursor):
         kind = self.kind
         if kind == "{":
             self._braces()
-        elif kind == "name" and self._continues_value():
-            self.at += 1
-        elif kind in _VALUE_KINDS:
+        elif (kind == "name" and self._continues_value()) or kind in _VALUE_KINDS:
             self.at += 1
         else:
             return False
         return True
 
     def _continues_value(self) -> bool:
-        """Whether the bare word here belongs to the value: on the tag's line, or part of a dotted reference."""
+        """Whether the bare word here belongs to the value: on the tag's line, or in a dotted reference."""
         if self.kinds[self.at - 1] in (".", "scope", "@") and self.attached():
             return True
         if self.lexeme() in _NEVER_VALUES:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from lineagelog.errors import SettingsError
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 PRODUCER = "https://github.com/EqualExperts/satsuma-lang"
 JOB_NAMESPACE = "satsuma://workspace"
@@ -19,7 +22,7 @@ _GROUP = re.compile(r"\[([^\[\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRule:
-    """Schemas whose key, name or Satsuma namespace matches the glob pattern live in this dataset namespace."""
+    """Schemas whose key, name or Satsuma namespace matches the pattern live in this dataset namespace."""
 
     pattern: str
     namespace: str
@@ -34,8 +37,8 @@ class NamespaceRule:
 class ExportOptions:
     """How specs become events. Raises SettingsError for a value that cannot be used.
 
-    `event_time` needs an offset from UTC. `naming` is a pattern of the words `database`, `namespace`, `schema` (or
-    `table`: then `schema` is the Satsuma namespace); what stands in `[ ]` is left out without a namespace.
+    `event_time` needs an offset from UTC. `naming` is a pattern of the words `database`, `namespace` and
+    `schema` (or `table`: then `schema` is the Satsuma namespace); what is in `[ ]` is left out when empty.
     """
 
     event_time: datetime
@@ -86,7 +89,9 @@ def namespace_options(values: tuple[str, ...]) -> tuple[str | None, tuple[Namesp
         pattern, mark, namespace = value.partition("=")
         if not mark or "://" in pattern:
             if default is not None and default != value:
-                raise SettingsError(f"there are two dataset namespaces for everything: '{default}' and '{value}'")
+                raise SettingsError(
+                    f"there are two dataset namespaces for everything: '{default}' and '{value}'"
+                )
             default = value
         else:
             rules.append(NamespaceRule(pattern.strip(), namespace.strip()))
@@ -132,5 +137,7 @@ def _render(naming: str, key: str, database: str) -> str:
     def group(found: re.Match[str]) -> str:
         return found[1] if all(values[word] for word in _KEYWORD.findall(found[1])) else ""
 
-    parts = (_KEYWORD.sub(lambda word: values[word[1]], part) for part in _GROUP.sub(group, naming).split("."))
+    parts = (
+        _KEYWORD.sub(lambda word: values[word[1]], part) for part in _GROUP.sub(group, naming).split(".")
+    )
     return ".".join(part for part in parts if part)

@@ -1,8 +1,9 @@
 """Parses Satsuma text into its tree: schemas, fragments, transforms, mappings, namespaces, imports, notes.
 
-The grammar is that of the Satsuma v2 language specification and of its reference parser: the type of a field stands
-on the field's line, `(` attached to a type opens its arguments, a multi-word spread ends with its line, and an arrow
-inside the braces of a single-source arrow makes these a nesting scope, otherwise they hold pipe text.
+The grammar is that of the Satsuma v2 language specification and of its reference parser: a field's type
+stands on the field's line, `(` attached to a type opens its arguments, a multi-word spread ends with its
+line, and an arrow inside the braces of a single-source arrow makes these a nesting scope, else they hold
+pipe text.
 """
 
 from __future__ import annotations

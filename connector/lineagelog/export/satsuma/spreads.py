@@ -1,4 +1,4 @@
-"""Expands `...fragment` in schemas: a body's own fields stand, a spread adds those not declared yet, at the end."""
+"""Expands `...fragment` in schemas: a body's own fields stand, a spread adds at the end what is missing."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ type _Scope = tuple[str, str | None]  # file and namespace that a spread is writ
 def expand(block: SchemaBlock, file: str, definitions: Definitions) -> tuple[Field, ...]:
     """The complete fields of a schema or fragment, in the order body, then spreads. Raises SatsumaError.
 
-    A redeclared field shadows the spread one as a whole, the first of two spreads wins, and a fragment reached
-    twice counts once (language specification 5.1).
+    A redeclared field shadows the spread one as a whole, and the first of two spreads wins (language
+    specification 5.1).
     """
     return _fields(block.items, (file, block.namespace), definitions, (), None)
 
@@ -64,7 +64,9 @@ def _fragment_fields(
     file, namespace = scope
     key = find_key(spread.name, namespace, definitions.fragments)
     if key is None:
-        hint = similar(spread.name, definitions.fragments) or "; define it or import it from the file that does"
+        hint = (
+            similar(spread.name, definitions.fragments) or "; define it or import it from the file that does"
+        )
         raise definitions.error(file, spread, f"there is no fragment '{spread.name}'{hint}")
     if key in chain:
         circle = " → ".join([*chain[chain.index(key) :], key])

@@ -1,4 +1,4 @@
-"""What the text of a transform says: its description, the fields that its prose refers to, whether it masks."""
+"""What the text of a transform says: its description, the fields that it refers to, whether it masks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _REFERENCE = re.compile(
 )
 _NAME_PART = re.compile(_PART)
 _MASKING = re.compile(
-    r"(?<![A-Za-z])(?:mask|redact|hash|md5|sha\d*|encrypt|tokeni[sz]e|anonymi[sz]e|pseudonymi[sz]e)", re.IGNORECASE
+    r"(?<![A-Za-z])(?:mask|redact|hash|md5|sha\d*|encrypt|tokeni[sz]e|anonymi[sz]e|pseudonymi[sz]e)",
+    re.IGNORECASE,
 )
 
 
@@ -49,8 +50,8 @@ class Transform:
 def read_transform(body: str) -> Transform:
     """Read the text between the braces of an arrow.
 
-    One quoted text is given without its quotes; one value map as `value map: R→retail, B→business`; everything
-    else as written, without comments and with white space folded.
+    One quoted text is given without its quotes; one value map as `value map: R→retail, B→business`;
+    everything else as written, without comments and with white space folded.
     """
     return Transform(_description(body), references(body), _MASKING.search(body) is not None)
 
@@ -70,7 +71,9 @@ def _description(body: str) -> str:
 
 def _bare(text: str) -> str:
     quoted = len(text) >= 2 and text[0] == text[-1] == '"'
-    return prose(text.strip('"') if text.startswith('"""') else text[1:-1]) if quoted else " ".join(text.split())
+    return (
+        prose(text.strip('"') if text.startswith('"""') else text[1:-1]) if quoted else " ".join(text.split())
+    )
 
 
 def references(text: str) -> tuple[AtReference, ...]:

@@ -1,4 +1,4 @@
-"""What a Satsuma file says, as frozen values with their places: the parser's tree and what an engine hands on."""
+"""What a Satsuma file says, as frozen values with places: the parser's tree and what an engine hands on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Meta:
     """One entry in `( )`: a bare tag, a key with a value, `enum {…}`, `slice {…}` or a note.
 
-    `value` is the text as written, without the quotes when it is one quoted string; `{a, b}` keeps its braces.
+    `value` is the text as written, without the quotes if it is one quoted string; `{a, b}` keeps its braces.
     """
 
     kind: str  # tag, kv, enum, slice or note
@@ -33,7 +33,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a schema; `children` is None for anything but a record. `origin` names the fragment it came from."""
+    """A field of a schema; `children` is None unless it is a record, `origin` the fragment it came from."""
 
     name: str
     type: str
@@ -47,7 +47,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A field path as written: the names without their backticks, and the namespace before `::` if there is one."""
+    """A field path as written: the names without their backticks, and the namespace before `::`, if any."""
 
     names: tuple[str, ...]
     namespace: str | None = None
@@ -55,7 +55,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A line of a mapping. `kind`: map, computed, nested, each or flatten; `body` is the transform as written."""
+    """A line of a mapping. `kind`: map, computed, nested, each, flatten; `body`: the transform as written."""
 
     kind: str
     sources: tuple[Path, ...]
@@ -77,7 +77,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What the named blocks have in common. `name` is None for an anonymous mapping; `end` is the offset behind `}`."""
+    """What the named blocks share; `name` is None for an anonymous mapping, `end` the offset behind `}`."""
 
     name: str | None
     namespace: str | None
@@ -195,7 +195,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the spec that deserves a look but does not stop the export; `file` and `line` say where."""
+    """Something in the spec that deserves a look but does not stop the export, and where it is."""
 
     message: str
     file: str

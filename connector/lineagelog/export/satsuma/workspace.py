@@ -1,4 +1,4 @@
-"""The own engine: reads the files of a workspace through their imports and settles names, namespaces and spreads."""
+"""The own engine: reads a workspace through its imports and settles names, namespaces and spreads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Engine(Protocol):
 
 
 class OwnEngine:
-    """The default engine: this package's own parser. `read_file` gives the bytes of a path or raises OSError."""
+    """The default engine: our own parser. `read_file` gives the bytes of a path or raises OSError."""
 
     def __init__(self, read_file: Callable[[str], bytes]) -> None:
         self._read_file = read_file
@@ -77,7 +77,8 @@ class _Loader:
                 raise InputError(f"{path}: cannot be read: {reason}") from None
             file, statement = importer
             raise SatsumaError(
-                f"the imported file {path} cannot be read: {reason}; correct the path (it is relative to this file)",
+                f"the imported file {path} cannot be read: {reason}; "
+                "correct the path, which is relative to this file",
                 file=file,
                 line=statement.line,
                 column=statement.column,
@@ -100,9 +101,8 @@ def _settle(loader: _Loader) -> Spec:
     for block, file in definitions.schemas.values():
         schemas[block.key] = _schema(block, file, definitions)
     mappings: list[Mapping] = []
-    for file in files:
-        for mapping in file.mappings:
-            mappings.append(_mapping(mapping, file.path, definitions, schemas))
+    for tree in files:
+        mappings += [_mapping(mapping, tree.path, definitions, schemas) for mapping in tree.mappings]
     return Spec(
         schemas=schemas,
         mappings=tuple(mappings),
