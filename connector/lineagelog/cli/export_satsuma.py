@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -179,7 +180,7 @@ def export_satsuma(
     asked = _Asked(tuple(dataset_namespace or ()), naming, database)
     chosen = _Chosen(job_namespace, event_kind.value, producer, tuple(consumer_namespace or ()))
     target = _Target(output_format.value, out, load=load, emit=emit, check=check)
-    with _told_errors():
+    with _told_errors(), uncollected():
         target.settle()
         spec = make_engine(engine.value).read(find_specs(specs))
         asked.complete(spec)
@@ -375,6 +376,18 @@ def _tell(summary: Summary, *, as_json: bool, to_stderr: bool) -> None:
     data = summary.as_json()
     text = json.dumps(data, indent=2, ensure_ascii=False) if as_json else "\n".join(summary.lines())
     typer.echo(text, err=to_stderr)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector from walking the values of a large spec over and over: they hold no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager
