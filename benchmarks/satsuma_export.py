@@ -1,11 +1,12 @@
 """How long an export of 10,000 Satsuma mappings takes, from text to validated events on disk.
 
-Run it with `python -m benchmarks.satsuma_export [MAPPINGS]`. The workspace is made up: each mapping has two sources
-and a target of their own, 15 arrows of all kinds, notes, governance and modelling tokens.
+Run it with `python -m benchmarks.satsuma_export [MAPPINGS]`. The workspace is made up: each mapping has two
+sources and a target of their own, 15 arrows of all kinds, notes, governance and modelling tokens.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
 import time
@@ -32,7 +33,9 @@ def workspace(mappings: int) -> dict[str, bytes]:
 
 def _mapping(n: int) -> str:
     plain = "\n".join(f"  field_{i} -> col_{i} {{ trim | uppercase | null_if_empty }}" for i in range(8))
-    fields = "\n".join(f"  field_{i} VARCHAR({i + 10}) (required, note \"Field number {i}\")" for i in range(12))
+    fields = "\n".join(
+        f'  field_{i} VARCHAR({i + 10}) (required, note "Field number {i}")' for i in range(12)
+    )
     columns = "\n".join(f"  col_{i} VARCHAR({i + 10})" for i in range(14))
     return f"""
 schema left_{n} (owner "team {n % 7}", classification "INTERNAL", note "The left source number {n}") {{
@@ -86,7 +89,7 @@ def run(mappings: int) -> dict[str, float]:
         marks.append(("sum up and write", time.perf_counter()))
     if summary.failures or summary.problems or summary.events != mappings:
         raise SystemExit(f"the export is not clean: {(*summary.failures, *summary.problems)[:3]}")
-    steps = {name: now - before for (_, before), (name, now) in zip(marks, marks[1:], strict=False)}
+    steps = {name: now - before for (_, before), (name, now) in itertools.pairwise(marks)}
     return {**steps, "in all": marks[-1][1] - marks[0][1]}
 
 

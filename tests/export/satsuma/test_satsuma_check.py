@@ -42,15 +42,38 @@ def broken(change: Any) -> list[str]:
         (lambda e: e.update(schemaURL="x"), "schemaURL is 'x'"),
         (lambda e: e["job"].pop("name"), '"name" is a required property'),
         (lambda e: e["inputs"][0]["facets"]["schema"].pop("_producer"), '"_producer" is a required property'),
-        (lambda e: e["outputs"][0]["facets"]["schema"]["fields"][0].pop("name"), '"name" is a required property'),
-        (lambda e: e["outputs"][0]["facets"]["columnLineage"].pop("fields"), '"fields" is a required property'),
-        (lambda e: e["inputs"][0]["facets"].update(columnLineage=e["outputs"][0]["facets"]["columnLineage"]), "belongs to outputs"),
+        (
+            lambda e: e["outputs"][0]["facets"]["schema"]["fields"][0].pop("name"),
+            '"name" is a required property',
+        ),
+        (
+            lambda e: e["outputs"][0]["facets"]["columnLineage"].pop("fields"),
+            '"fields" is a required property',
+        ),
+        (
+            lambda e: e["inputs"][0]["facets"].update(
+                columnLineage=e["outputs"][0]["facets"]["columnLineage"]
+            ),
+            "belongs to outputs",
+        ),
         (lambda e: e["outputs"][0]["facets"]["satsuma_modelling"].update(scdType="2"), "scdType"),
         (lambda e: e["inputs"][0]["facets"]["satsuma_governance"].update(piiFields=[]), "piiFields"),
-        (lambda e: e["inputs"][0]["facets"]["satsuma_warnings"]["warnings"][0].update(type="x"), "warnings/0/type"),
-        (lambda e: e["job"]["facets"]["satsuma_mergeStrategy"].pop("strategy"), '"strategy" is a required property'),
-        (lambda e: e["inputs"][0]["facets"]["schema"].update(_schemaURL="https://example.org/x"), "_schemaURL is"),
-        (lambda e: e["job"]["facets"].update(other={"_producer": "x:y", "_schemaURL": "x:y"}), "no schema is known"),
+        (
+            lambda e: e["inputs"][0]["facets"]["satsuma_warnings"]["warnings"][0].update(type="x"),
+            "warnings/0/type",
+        ),
+        (
+            lambda e: e["job"]["facets"]["satsuma_mergeStrategy"].pop("strategy"),
+            '"strategy" is a required property',
+        ),
+        (
+            lambda e: e["inputs"][0]["facets"]["schema"].update(_schemaURL="https://example.org/x"),
+            "_schemaURL is",
+        ),
+        (
+            lambda e: e["job"]["facets"].update(other={"_producer": "x:y", "_schemaURL": "x:y"}),
+            "no schema is known",
+        ),
     ],
 )
 def test_what_is_wrong_is_found(change: Any, message: str) -> None:
@@ -70,7 +93,7 @@ def test_run_ids_must_be_unique() -> None:
 
 @pytest.mark.parametrize("kind", ["complete", "start-complete", "job"])
 def test_the_summary_counts(kind: str) -> None:
-    """Datasets and columns once, transforms per job, facets per dataset or job, whatever the kind of event."""
+    """Datasets and columns once, transforms per job, facets per dataset or job, whatever the event kind."""
     made = run_export(SPEC, event_kind=kind)
     summary = summarize(made.made, ["bad"])
     assert summary.events == (6 if kind == "start-complete" else 3)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +15,9 @@ from lineagelog.errors import InputError, SettingsError
 from lineagelog.export.satsuma import CliEngine, ExportOptions, OwnEngine, Ran, SatsumaError, Spec, export
 
 from .support import WHEN, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 RECORDED = {
     "db-to-db__pipeline": None,
@@ -72,7 +74,9 @@ def original(name: str, stm: str | None, shared: Path) -> Path:
     folder, file = name.split("__")
     examples = os.environ.get("SATSUMA_EXAMPLES")
     if not examples:
-        pytest.skip("the spec of this recording is not handed (set SATSUMA_EXAMPLES to the examples of satsuma-lang)")
+        pytest.skip(
+            "the spec of this recording is not handed (set SATSUMA_EXAMPLES to the examples of satsuma-lang)"
+        )
     return Path(examples) / folder / f"{file}.stm"
 
 
@@ -94,7 +98,7 @@ def test_both_engines_give_the_same_structure(
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_our_edges_are_those_of_the_graph(name: str, shared: Path) -> None:
-    """Every edge that we find is in the command's graph; the graph has more for containers and the target only."""
+    """Every edge that we find is in the command's graph, which has more only for containers and targets."""
     own = OwnEngine(lambda path: Path(path).read_bytes()).read([str(original(name, RECORDED[name], shared))])
     graph = json.loads((shared / "cli-json" / name / "graph.json").read_text())
     recorded = {(edge["mapping"], edge["from"], edge["to"]) for edge in graph["edges"] if edge["from"]}
@@ -102,7 +106,10 @@ def test_our_edges_are_those_of_the_graph(name: str, shared: Path) -> None:
     assert ours <= recorded
     targets = {to for _, _, to in recorded}
     for _, source, to in recorded - ours:
-        is_container = any(other.startswith(to + ".") for other in targets) or to.rpartition(".")[2] in to.rpartition(".")[0]
+        is_container = (
+            any(other.startswith(to + ".") for other in targets)
+            or to.rpartition(".")[2] in to.rpartition(".")[0]
+        )
         assert is_container or source.rpartition(".")[0] == to.rpartition(".")[0]
 
 
@@ -140,21 +147,37 @@ def schema(name: str, *fields: str, **more: Any) -> dict[str, Any]:
 
 def test_a_syntax_error_is_told_with_its_place() -> None:
     """`graph` would be silent about it, so `validate` is asked first."""
-    finding = {"file": "f.stm", "line": 3, "column": 5, "severity": "error", "rule": "missing-node", "message": "}"}
+    finding = {
+        "file": "f.stm",
+        "line": 3,
+        "column": 5,
+        "severity": "error",
+        "rule": "missing-node",
+        "message": "}",
+    }
     with pytest.raises(SatsumaError, match=r"^f\.stm:3:5: \}"):
         answers(validate={"findings": [finding]}).read(["f.stm"])
 
 
 def test_what_the_command_only_warns_about_is_a_problem() -> None:
     """A name out of scope does not stop the export."""
-    finding = {"file": "f.stm", "line": 3, "severity": "error", "rule": "import-scope", "message": "not reachable"}
+    finding = {
+        "file": "f.stm",
+        "line": 3,
+        "severity": "error",
+        "rule": "import-scope",
+        "message": "not reachable",
+    }
     spec = answers(validate={"findings": [finding]}).read(["f.stm"])
     assert [str(problem) for problem in spec.problems] == ["f.stm:3: not reachable"]
 
 
 def test_questions_are_taken_out_of_the_warnings() -> None:
     """`warnings` lists both; `--questions` only the questions."""
-    both = [{"text": text, "line": line, "file": "f.stm", "block": "a", "blockType": "schema"} for line, text in ((2, "bad"), (3, "why"))]
+    both = [
+        {"text": text, "line": line, "file": "f.stm", "block": "a", "blockType": "schema"}
+        for line, text in ((2, "bad"), (3, "why"))
+    ]
     engine = answers(
         graph={"nodes": [node("schema", "a")], "edges": []},
         schema=schema("a", "x", "y"),
@@ -192,12 +215,23 @@ def test_an_anonymous_mapping_is_read_from_the_graph_and_leaks_no_path() -> None
     key = "<anon>@/home/me/secret/f.stm:4"
 
     def edge(source: str, to: str, line: int, **more: Any) -> dict[str, Any]:
-        return {"from": f"::a.{source}", "to": f"::t.{to}", "mapping": f"::{key}", "classification": "none", "line": line, **more}
+        return {
+            "from": f"::a.{source}",
+            "to": f"::t.{to}",
+            "mapping": f"::{key}",
+            "classification": "none",
+            "line": line,
+            **more,
+        }
 
     record = [{"name": "l", "type": "record", "isList": True, "children": [{"name": "x", "type": "INT"}]}]
     engine = answers(
         graph={
-            "nodes": [node("schema", "a"), node("schema", "t"), node("mapping", key, sources=["::a"], targets=["::t"])],
+            "nodes": [
+                node("schema", "a"),
+                node("schema", "t"),
+                node("mapping", key, sources=["::a"], targets=["::t"]),
+            ],
             "edges": [
                 edge("l", "l", 5),
                 edge("l.x", "l.x", 6, classification="nl", transforms=["trim", "upper"]),
@@ -216,7 +250,9 @@ def test_an_anonymous_mapping_is_read_from_the_graph_and_leaks_no_path() -> None
 def test_nested_spreads_are_asked_for_again() -> None:
     """`schema` leaves spreads in records unexpanded; `fields` expands them."""
     unexpanded = [{"name": "r", "type": "record", "children": [], "hasSpreads": True, "spreads": ["f"]}]
-    expanded = [{"name": "r", "type": "record", "children": [{"name": "x", "type": "INT", "fromFragment": "f"}]}]
+    expanded = [
+        {"name": "r", "type": "record", "children": [{"name": "x", "type": "INT", "fromFragment": "f"}]}
+    ]
     engine = answers(
         graph={"nodes": [node("schema", "a")], "edges": []},
         schema={**schema("a"), "fields": unexpanded},
@@ -240,7 +276,9 @@ def test_an_answer_that_is_no_json_is_told_in_one_line() -> None:
         engine.read(["f.stm"])
 
 
-def test_without_the_command_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_command_the_error_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """It is not on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SettingsError, match="not on PATH: install it, or use --engine own"):

@@ -28,7 +28,16 @@ def test_an_event_has_what_the_specification_asks_for() -> None:
     """One COMPLETE RunEvent per mapping, with an empty run and a time in UTC."""
     made = run_export(SMALL)
     (event,) = made.events
-    assert list(event) == ["eventTime", "eventType", "producer", "schemaURL", "run", "job", "inputs", "outputs"]
+    assert list(event) == [
+        "eventTime",
+        "eventType",
+        "producer",
+        "schemaURL",
+        "run",
+        "job",
+        "inputs",
+        "outputs",
+    ]
     assert event["eventTime"] == "2025-01-31T06:00:00.000Z"
     assert event["eventType"] == "COMPLETE"
     assert event["producer"] == "https://github.com/EqualExperts/satsuma-lang"
@@ -49,7 +58,9 @@ def test_an_event_has_what_the_specification_asks_for() -> None:
 )
 def test_job_names_are_kebab_case(head: str, name: str) -> None:
     """Lower case with hyphens; an anonymous mapping is called by its schemas."""
-    made = run_export(f"schema a {{ x INT }}\nschema b {{ y INT }}\n{head} {{ source {{ a }} target {{ b }} }}")
+    made = run_export(
+        f"schema a {{ x INT }}\nschema b {{ y INT }}\n{head} {{ source {{ a }} target {{ b }} }}"
+    )
     assert made.events[0]["job"]["name"] == name
 
 
@@ -95,7 +106,10 @@ def test_reports_and_models_that_name_sources_are_jobs() -> None:
     assert board["job"]["facets"]["documentation"]["description"] == "The board"
     assert [dataset["name"] for dataset in board["inputs"]] == ["fact", "fed"]
     (output,) = board["outputs"]
-    assert (output["name"], list(output["facets"])) == ("board", ["schema", "documentation", "satsuma_consumer"])
+    assert (output["name"], list(output["facets"])) == (
+        "board",
+        ["schema", "documentation", "satsuma_consumer"],
+    )
     assert made.event("churn")["job"]["facets"]["jobType"]["jobType"] == "MODEL"
 
 
@@ -110,7 +124,9 @@ def test_standalone_consumers_are_dataset_events() -> None:
 
 def test_a_report_with_an_unknown_source_is_an_error() -> None:
     """A source that is not there would be lineage to nothing."""
-    with pytest.raises(SatsumaError, match=r"main\.stm:2:1: report 'r' has the unknown source 'aa'; did you mean 'a'"):
+    with pytest.raises(
+        SatsumaError, match=r"main\.stm:2:1: report 'r' has the unknown source 'aa'; did you mean 'a'"
+    ):
         run_export("schema a { x INT }\nschema r (report, source {aa}) { v INT }")
 
 
@@ -128,7 +144,8 @@ def test_metrics_alone_give_no_event() -> None:
 def test_namespaces_by_pattern_and_tool() -> None:
     """A rule for a schema, a Satsuma namespace or a key; the tool of a report first; the rest the default."""
     made = run_export(
-        "namespace crm { schema a { x INT } schema b { x INT } }\nschema pos_x { x INT }\nschema rest { x INT }\n"
+        "namespace crm { schema a { x INT } schema b { x INT } }\n"
+        "schema pos_x { x INT }\nschema rest { x INT }\n"
         "schema board (report, tool Looker, source {crm::a, crm::b, pos_x, rest}) { v INT }",
         namespace_rules=(
             NamespaceRule("crm::b", "postgres://b"),
@@ -178,7 +195,9 @@ def test_naming_patterns(naming: str, names: list[str]) -> None:
 
 def test_two_schemas_with_one_dataset_name_are_an_error() -> None:
     """The naming pattern must tell them apart."""
-    text = "schema a { x INT }\nnamespace n { schema a { y INT } }\nmapping o { source { a } target { n::a } }"
+    text = (
+        "schema a { x INT }\nnamespace n { schema a { y INT } }\nmapping o { source { a } target { n::a } }"
+    )
     with pytest.raises(SettingsError, match=r"'a' and 'n::a' would both be the dataset snowflake://acme a"):
         run_export(text, naming="schema")
 

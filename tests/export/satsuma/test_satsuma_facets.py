@@ -1,4 +1,4 @@
-"""The facets: what schemas and mappings say about themselves, and that nothing is said without a word in the spec."""
+"""The facets: what schemas and mappings say about themselves, and nothing that the spec does not say."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ from .support import Exports, content, run_export
 def target(head: str, body: str = "k INT", extra: str = "") -> Exports:
     """Export one mapping into a schema `t` with this metadata and body."""
     return run_export(
-        f"schema s {{ x INT }}\nschema t {head} {{ {body} }}\n{extra}\nmapping m {{ source {{ s }} target {{ t }} x -> k }}"
+        f"schema s {{ x INT }}\nschema t {head} {{ {body} }}\n{extra}\n"
+        "mapping m { source { s } target { t } x -> k }"
     )
 
 
 def modelling(head: str, body: str = "k INT", name: str = "t") -> dict[str, Any]:
     """The modelling facet of the target schema."""
     made = run_export(
-        f"schema s {{ x INT }}\nschema {name} {head} {{ {body} }}\nmapping m {{ source {{ s }} target {{ {name} }} }}"
+        f"schema s {{ x INT }}\nschema {name} {head} {{ {body} }}\n"
+        f"mapping m {{ source {{ s }} target {{ {name} }} }}"
     )
     return content(made.dataset(name)["satsuma_modelling"])
 
 
 def test_a_plain_schema_has_its_columns_and_nothing_else() -> None:
     """No note, no owner, no token: the schema facet alone, with a description only where there is a note."""
-    made = target("", 'k INT (note "The key")\n plain list_of STRING\n r record { a INT l list_of record { b INT } }\n bare (pk)')
+    made = target(
+        "",
+        'k INT (note "The key")\n plain list_of STRING\n'
+        " r record { a INT l list_of record { b INT } }\n bare (pk)",
+    )
     assert list(made.dataset("s")) == ["schema"]
     assert made.dataset("t")["schema"]["fields"] == [
         {"name": "k", "type": "INT", "description": "The key"},
@@ -114,7 +120,10 @@ def test_governance_of_schema_and_fields() -> None:
 
 def test_personal_data_of_a_record_is_that_of_its_leaves() -> None:
     """A record marked pii makes all its columns personal; the record keeps its own classification."""
-    made = target("", "k INT\n home record (pii, classification C) { street TEXT (mask redact)  geo record { lat INT } }")
+    made = target(
+        "",
+        "k INT\n home record (pii, classification C) { street TEXT (mask redact)  geo record { lat INT } }",
+    )
     governance = content(made.dataset("t")["satsuma_governance"])
     assert governance["piiFields"] == ["home.street", "home.geo.lat"]
     assert governance["fieldClassifications"] == {
@@ -131,7 +140,8 @@ def test_tokens_without_governance_make_no_governance_facet() -> None:
 def test_a_dimension_of_type_2() -> None:
     """The tokens, and the history columns that are not declared."""
     assert modelling(
-        "(dimension, conformed, scd 2, natural_key k, track {a, b}, ignore c)", "k INT\n a INT\n b INT\n valid_to DATE"
+        "(dimension, conformed, scd 2, natural_key k, track {a, b}, ignore c)",
+        "k INT\n a INT\n b INT\n valid_to DATE",
     ) == {
         "entityType": "dimension",
         "conformed": True,
@@ -144,10 +154,8 @@ def test_a_dimension_of_type_2() -> None:
 
 
 def test_implied_columns_are_in_the_schema_and_marked() -> None:
-    """They follow the declared and spread columns, with their types; one that is spread in is not repeated."""
-    made = target(
-        "(dimension, scd 2)", "k INT\n ...audit\n", "fragment audit { row_hash TEXT }"
-    )
+    """They follow the declared and spread columns, typed; one that is spread in is not repeated."""
+    made = target("(dimension, scd 2)", "k INT\n ...audit\n", "fragment audit { row_hash TEXT }")
     assert made.dataset("t")["schema"]["fields"][1:] == [
         {"name": "row_hash", "type": "TEXT"},
         *(
@@ -173,7 +181,11 @@ def test_a_dimension_of_type_6_has_the_current_values_too() -> None:
     """`current_<tracked>` with the type of the tracked field, beside the columns of type 2."""
     made = target("(dimension, scd 6, track {k, city})", "k INT\n city VARCHAR(9)")
     columns = made.columns("t")
-    assert (columns["current_k"], columns["current_city"], columns["surrogate_key"]) == ("INT", "VARCHAR(9)", "BIGINT")
+    assert (columns["current_k"], columns["current_city"], columns["surrogate_key"]) == (
+        "INT",
+        "VARCHAR(9)",
+        "BIGINT",
+    )
 
 
 def test_a_fact_with_its_grain_references_and_measures() -> None:
@@ -181,7 +193,8 @@ def test_a_fact_with_its_grain_references_and_measures() -> None:
     assert modelling(
         "(fact, grain {k, n}, ref @dim_customer.customer_id, ref dim_date.ordered, ref dim_date.shipped,\n"
         " ref mart::dim_product.sku, snapshot periodic)",
-        "k INT\n n INT\n amount INT (required, measure additive)\n price INT (measure non_additive)\n loaded_at DATE",
+        "k INT\n n INT\n amount INT (required, measure additive)\n price INT (measure non_additive)\n"
+        " loaded_at DATE",
     ) == {
         "entityType": "fact",
         "grain": ["k", "n"],
@@ -229,19 +242,30 @@ def test_a_link() -> None:
     assert modelling("(link, link_hubs {hub_customer, hub_product})", name="link_sale") == {
         "entityType": "link",
         "linkHubs": ["hub_customer", "hub_product"],
-        "inferredColumns": ["link_sale_hk", "hub_customer_hk", "hub_product_hk", "load_date", "record_source"],
+        "inferredColumns": [
+            "link_sale_hk",
+            "hub_customer_hk",
+            "hub_product_hk",
+            "load_date",
+            "record_source",
+        ],
     }
 
 
 def test_names_like_modelling_words_are_no_modelling() -> None:
     """A value behind the word is another thing, and a metric's measures are no fact."""
-    assert "satsuma_modelling" not in target('(link "https://example.org", metric, grain daily)', "k INT (measure)").dataset("t")
+    assert "satsuma_modelling" not in target(
+        '(link "https://example.org", metric, grain daily)', "k INT (measure)"
+    ).dataset("t")
 
 
 @pytest.mark.parametrize(
     ("head", "facet"),
     [
-        ("(merge upsert, match_on k)", {"strategy": "upsert", "matchOn": ["k"], "onMatch": "update", "onNoMatch": "insert"}),
+        (
+            "(merge upsert, match_on k)",
+            {"strategy": "upsert", "matchOn": ["k"], "onMatch": "update", "onNoMatch": "insert"},
+        ),
         (
             "(merge upsert, match_on {k, j}, on_match skip, on_no_match error)",
             {"strategy": "upsert", "matchOn": ["k", "j"], "onMatch": "skip", "onNoMatch": "error"},
@@ -317,9 +341,13 @@ def test_consumers_say_where_they_live() -> None:
     made = run_export(
         """
         schema s { x INT }
-        schema board (report, source {s}, tool looker, dashboard_id "w-1", refresh schedule "Monday 06:00 UTC") { v INT }
+        schema board (
+          report, source {s}, tool looker, dashboard_id "w-1", refresh schedule "Monday 06:00 UTC"
+        ) { v INT }
         schema churn (model, source s, registry mlflow, experiment "churn-v3") { p INT }
-        schema mrr (metric, metric_name "MRR", source s, grain monthly, slice {region}, filter "a = 1") { v INT }
+        schema mrr (
+          metric, metric_name "MRR", source s, grain monthly, slice {region}, filter "a = 1"
+        ) { v INT }
         mapping m { source { s } target { mrr } x -> v }
         """
     )

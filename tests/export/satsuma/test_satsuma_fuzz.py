@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import pytest
@@ -41,17 +42,21 @@ mapping `m n` (merge upsert, match_on {x}) {
 }
 mapping { }
 '''
-WORDS = st.sampled_from(
-    [*"{}()|,.:@`\"'-></*=\\\n\t ", "->", "...", "::", '"""', "//!", "//?", "map", "each", "flatten", "record"]
-    + ["list_of", "schema", "mapping", "source", "target", "note", "import", "from", "enum", "namespace", "a", "b", "x", "7"]
+MARKS = "{}()|,.:@`\"'-></*=\\\n\t "
+KEYWORDS = (
+    '-> ... :: """ //! //? map each flatten record list_of schema mapping source target note import from enum '
+    "namespace a b x 7"
 )
+WORDS = st.sampled_from([*MARKS, *KEYWORDS.split()])
 
 
 def export_text(text: str) -> None:
     """Read a text, export it, validate the events: the documented errors are fine, events must be valid."""
     try:
         spec = OwnEngine(lambda path: text.encode()).read(["main.stm"])
-        made = export(spec, ExportOptions(event_time=WHEN, dataset_namespace="x://y", standalone_consumers=True))
+        made = export(
+            spec, ExportOptions(event_time=WHEN, dataset_namespace="x://y", standalone_consumers=True)
+        )
     except (InputError, SettingsError) as error:
         assert "\n" not in str(error)
     else:
@@ -77,7 +82,10 @@ def test_any_bytes(data: bytes) -> None:
 
 @settings(max_examples=400, deadline=2000)
 @given(
-    st.integers(0, len(VALID) - 1), st.integers(0, 40), st.lists(WORDS, max_size=6).map("".join), st.booleans()
+    st.integers(0, len(VALID) - 1),
+    st.integers(0, 40),
+    st.lists(WORDS, max_size=6).map("".join),
+    st.booleans(),
 )
 def test_a_valid_spec_with_a_wound(at: int, length: int, insert: str, twice: bool) -> None:
     """A valid spec from which a piece is cut, or into which one is put."""
@@ -121,10 +129,8 @@ def test_a_spec_that_is_cut_off(at: int) -> None:
 def test_long_texts_take_time_in_proportion(text: str) -> None:
     """Texts that would trap a backtracking or quadratic reader are done in seconds."""
     begin = time.perf_counter()
-    try:
+    with contextlib.suppress(InputError):
         parse(text, "long.stm")
-    except InputError:
-        pass
     assert time.perf_counter() - begin < 10
 
 

@@ -7,7 +7,8 @@ import pytest
 from .support import Exports, run_export
 
 TWO = """
-schema orders { id INT  customer record { email STRING  city STRING }  lines list_of record { sku STRING  qty INT } }
+schema orders { id INT  customer record { email STRING  city STRING }
+  lines list_of record { sku STRING  qty INT } }
 schema people { person_id INT  city STRING  secret STRING }
 schema t { a STRING  b STRING  r record { x STRING  y STRING }  items list_of record { code STRING  n INT } }
 """
@@ -39,7 +40,10 @@ def test_a_plain_arrow_is_a_direct_copy() -> None:
 def test_a_body_makes_the_arrow_indirect_and_a_transformation() -> None:
     """INDIRECT in the documented form, DIRECT and TRANSFORMATION with the text in today's."""
     entry = made("id -> a { trim\n  | uppercase }").lineage("m")["a"]
-    assert (entry["transformationType"], entry["transformationDescription"]) == ("INDIRECT", "trim | uppercase")
+    assert (entry["transformationType"], entry["transformationDescription"]) == (
+        "INDIRECT",
+        "trim | uppercase",
+    )
     assert entry["inputFields"][0]["transformations"] == [
         {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "trim | uppercase", "masking": False}
     ]
@@ -52,8 +56,11 @@ def test_a_body_makes_the_arrow_indirect_and_a_transformation() -> None:
         ('"say \\"hi\\""', 'say "hi"'),
         ('"""\n  Some **Markdown**\n  here\n  """', "Some **Markdown**\nhere"),
         ('map { R: "retail", B: business, "x y": "z" }', "value map: R→retail, B→business, x y→z"),
-        ("map { < 1000: \"low\"\n default: \"high tier\"\n null: 0 }", "value map: < 1000→low, default→high tier, null→0"),
-        ("map { a: \"b\" } | max", "map { a: \"b\" } | max"),
+        (
+            'map { < 1000: "low"\n default: "high tier"\n null: 0 }',
+            "value map: < 1000→low, default→high tier, null→0",
+        ),
+        ('map { a: "b" } | max', 'map { a: "b" } | max'),
         ('"Multiply by rate" | round(2)', '"Multiply by rate" | round(2)'),
         ("trim // strips\n | lowercase", "trim | lowercase"),
         ("...clean email", "...clean email"),
@@ -96,8 +103,8 @@ def test_an_undeclared_field_is_told_and_kept() -> None:
     found = made("nowhere -> a\n id -> neither")
     assert found.sources("m", "a") == ["orders.nowhere"]
     assert found.problems == [
-        "main.stm:9: source field 'nowhere' is not declared in 'orders', 'people'",
-        "main.stm:10: target field 'neither' is not declared in 't'",
+        "main.stm:10: source field 'nowhere' is not declared in 'orders', 'people'",
+        "main.stm:11: target field 'neither' is not declared in 't'",
     ]
 
 
@@ -111,7 +118,10 @@ def test_paths_reach_into_records_on_both_sides() -> None:
 
 def test_each_and_nested_arrows_give_relative_paths_and_no_entry_of_their_own() -> None:
     """Paths inside are relative, with or without the dot; the containers have no lineage themselves."""
-    found = made("each lines -> items { .sku -> .code { trim }\n qty -> n }\n customer -> r { .email -> .x\n city -> y }")
+    found = made(
+        "each lines -> items { .sku -> .code { trim }\n qty -> n }\n"
+        "customer -> r { .email -> .x\n city -> y }"
+    )
     assert {name: found.sources("m", name) for name in found.lineage("m")} == {
         "items.code": ["orders.lines.sku"],
         "items.n": ["orders.lines.qty"],
@@ -123,7 +133,9 @@ def test_each_and_nested_arrows_give_relative_paths_and_no_entry_of_their_own() 
 
 def test_flatten_onto_the_target_schema_leads_to_its_own_fields() -> None:
     """`flatten x -> <target schema>` unnests into the schema itself, and gives no phantom field."""
-    found = made("flatten lines -> t { .sku -> a\n .qty -> .b }\n flatten orders.lines -> items { .sku -> .code }")
+    found = made(
+        "flatten lines -> t { .sku -> a\n .qty -> .b }\n flatten orders.lines -> items { .sku -> .code }"
+    )
     assert {name: found.sources("m", name) for name in found.lineage("m")} == {
         "a": ["orders.lines.sku"],
         "b": ["orders.lines.qty"],
@@ -168,7 +180,9 @@ def test_backticked_names_stay_whole() -> None:
 
 def test_references_in_prose_are_inputs() -> None:
     """`@field`, `@schema.field` and bare references join the inputs as INDIRECT, each once."""
-    found = made('-> a { "From @person_id, @orders.customer.email and @person_id" }\n id -> b { @id plus @people.city }')
+    found = made(
+        '-> a { "From @person_id, @orders.customer.email and @person_id" }\nid -> b { @id plus @people.city }'
+    )
     assert found.sources("m", "a") == ["people.person_id", "orders.customer.email"]
     assert found.lineage("m")["a"]["inputFields"][0]["transformations"] == [
         {"type": "INDIRECT", "description": "(inferred from NL @ref)", "masking": False}
@@ -198,7 +212,7 @@ def test_references_to_nothing_and_to_foreign_schemas_are_told() -> None:
     """What is unknown is told; what lies in a schema that is no source is told and kept."""
     found = run_export(
         TWO
-        + 'namespace n { schema rates { code STRING } }\n'
+        + "namespace n { schema rates { code STRING } }\n"
         + 'mapping m { source { orders } target { t }\n -> a { "@nothing times @n::rates.code" } }'
     )
     assert found.sources("m", "a") == ["n.rates.code"]
@@ -213,7 +227,10 @@ def test_several_arrows_onto_one_field_are_one_entry() -> None:
     """The sources of all arrows count, and the entry is direct only if every arrow is."""
     found = made("id -> a\n people.city -> a { trim }\n id -> a { upper }").lineage("m")["a"]
     assert [item["field"] for item in found["inputFields"]] == ["id", "city"]
-    assert [way["description"] for way in found["inputFields"][0]["transformations"]] == ["direct copy", "upper"]
+    assert [way["description"] for way in found["inputFields"][0]["transformations"]] == [
+        "direct copy",
+        "upper",
+    ]
     assert found["transformationType"] == "INDIRECT"
     assert found["transformationDescription"] == "trim; upper"
 
@@ -221,7 +238,10 @@ def test_several_arrows_onto_one_field_are_one_entry() -> None:
 def test_masking_transforms_are_marked() -> None:
     """Hashing, masking and encrypting steps mask; trimming does not."""
     found = made("people.secret -> a { sha256 | truncate(8) }\n people.city -> b { trim }").lineage("m")
-    assert [found[name]["inputFields"][0]["transformations"][0]["masking"] for name in ("a", "b")] == [True, False]
+    assert [found[name]["inputFields"][0]["transformations"][0]["masking"] for name in ("a", "b")] == [
+        True,
+        False,
+    ]
 
 
 def test_implied_columns_may_be_mapped() -> None:
@@ -261,7 +281,9 @@ def test_column_lineage_stands_on_outputs_only() -> None:
 
 def test_a_mapping_without_target_or_source_is_told() -> None:
     """The skeleton of a mapping is exported with empty sides."""
-    found = run_export("schema a { x INT }\nmapping m { source { a } x -> y }\nmapping n { target { a } -> x { now } }")
+    found = run_export(
+        "schema a { x INT }\nmapping m { source { a } x -> y }\nmapping n { target { a } -> x { now } }"
+    )
     assert found.event("m")["outputs"] == []
     assert [problem.split(": ", 1)[1] for problem in found.problems] == [
         "mapping 'm' has no target",

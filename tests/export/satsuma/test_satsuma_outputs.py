@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from lineagelog.export.satsuma import as_array, as_files, as_lines, as_ndjson, as_script
 
 from .support import Exports, run_export
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SPEC = """
 schema a (note "It's a \\"note\\" with ''' and \\\\ and {braces} 😀") { x INT (pii) }
@@ -55,7 +58,10 @@ def test_outputs_are_the_same_bytes_again() -> None:
 def test_file_names_are_safe_and_unique() -> None:
     """Names that differ in case only, that are long or odd, become files of their own in one folder."""
     head = "schema s { x INT }\n"
-    mappings = [f"schema {name} (report, source {{s}}) {{ v INT }}" for name in ("Board", "board", "`a/b c`", f"`{'x' * 300}`")]
+    mappings = [
+        f"schema {name} (report, source {{s}}) {{ v INT }}"
+        for name in ("Board", "board", "`a/b c`", f"`{'x' * 300}`")
+    ]
     files = list(as_files(run_export(head + "\n".join(mappings)).made.events))
     assert files[:3] == ["Board.json", "board~2.json", "a-b-c.json"]
     assert len(files[3]) < 150

@@ -45,14 +45,16 @@ def paths(arrow: Arrow) -> list[tuple[str, ...]]:
     ],
 )
 def test_a_scalar_field_has_its_name_and_type(line: str, name: str, kind: str) -> None:
-    """Type arguments are attached to the type; parentheses behind a space are metadata; names may be quoted."""
+    """Type arguments are attached to the type; parentheses behind a space are metadata."""
     (field,) = fields(line)
     assert (field.name, field.type, field.is_list, field.children) == (name, kind, False, None)
 
 
 def test_records_and_lists_nest() -> None:
-    """`record`, `list_of record` and `list_of TYPE` give trees, with metadata between the type and the brace."""
-    order, tags = fields('o record (note "n") { lines list_of record { sku STRING } }\n t list_of DECIMAL(3,1) (pii)')
+    """`record`, `list_of record` and `list_of TYPE` give trees, with metadata before the brace."""
+    order, tags = fields(
+        'o record (note "n") { lines list_of record { sku STRING } }\n t list_of DECIMAL(3,1) (pii)'
+    )
     (lines,) = order.children or ()
     assert isinstance(lines, Field)
     assert (order.type, order.is_list, order.metadata[0].value) == ("record", False, "n")
@@ -68,7 +70,7 @@ def test_a_multi_word_spread_ends_with_its_line() -> None:
 
 
 def test_metadata_entries_keep_their_values() -> None:
-    """Tags, values of several words, lists, enums, slices and notes, over several lines and with a comma behind."""
+    """Tags, values of several words, lists, enums, slices and notes, over lines and with a comma behind."""
     (found,) = parse(
         'schema s (pk, owner "data team", encrypt AES-256-GCM, compliance {GDPR, SOX}, ref @d.f,\n'
         ' default 0, filter a == "x", refresh schedule "Monday", format DD/MM/YYYY,\n'
@@ -92,9 +94,10 @@ def test_metadata_entries_keep_their_values() -> None:
 
 
 def test_arrows_of_every_form() -> None:
-    """Plain, multi-source, computed, relative, qualified and backticked arrows, with and without white space."""
+    """Plain, multi-source, computed, relative, qualified and backticked arrows, with or without spaces."""
     found = arrows(
-        "a->b\n x, y -> z { trim | round(2) }\n -> now { now_utc }\n .p -> .q\n crm::orders.id -> `Order Id`.`x.y`"
+        "a->b\n x, y -> z { trim | round(2) }\n -> now { now_utc }\n"
+        ".p -> .q\n crm::orders.id -> `Order Id`.`x.y`"
     )
     assert [arrow.kind for arrow in found] == ["map", "map", "computed", "map", "map"]
     assert [paths(arrow) for arrow in found] == [
@@ -110,7 +113,7 @@ def test_arrows_of_every_form() -> None:
 
 
 def test_braces_of_a_single_source_arrow_hold_arrows_or_pipe_text() -> None:
-    """An arrow inside makes the braces a nesting scope; without one they are a transform; empty they say nothing."""
+    """An arrow inside makes braces a nesting scope; without one they are a transform; empty ones say nothing."""
     nested, piped, empty = arrows('a -> b { .x -> .y }\n c -> d { "x -> y" | trim }\n e -> f { }')
     assert (nested.kind, [paths(child) for child in nested.children]) == ("nested", [[("x",), ("y",)]])
     assert (piped.kind, piped.body) == ("map", '"x -> y" | trim')
@@ -119,28 +122,35 @@ def test_braces_of_a_single_source_arrow_hold_arrows_or_pipe_text() -> None:
 
 def test_each_and_flatten_nest_and_may_be_field_names() -> None:
     """`each` and `flatten` open blocks; as the name of a field they are no keyword."""
-    block, plain = arrows('each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n each -> flatten')
+    block, plain = arrows(
+        'each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n each -> flatten'
+    )
     assert (block.kind, [child.kind for child in block.children]) == ("each", ["map", "flatten"])
     assert (plain.kind, paths(plain)) == ("map", [("each",), ("flatten",)])
 
 
 def test_a_mapping_may_lack_a_name_and_a_body() -> None:
     """`mapping { }` is legal, and so are join texts and commas left out in `source`."""
-    file = parse('mapping { }\nmapping `x y` (merge append) { source { a b, `c d` "join on @a.id" ns::e } }', "m.stm")
+    file = parse(
+        'mapping { }\nmapping `x y` (merge append) { source { a b, `c d` "join on @a.id" ns::e } }', "m.stm"
+    )
     assert [mapping.name for mapping in file.mappings] == [None, "x y"]
     assert [reference.name for reference in file.mappings[1].sources] == ["a", "b", "c d", "ns::e"]
 
 
 def test_namespaces_qualify_what_is_inside() -> None:
     """Definitions in a namespace have keys with it; a namespace may be opened again."""
-    file = parse("namespace a (note \"n\") { schema s { } }\nnamespace a { mapping m { } fragment f { } }", "n.stm")
+    file = parse(
+        'namespace a (note "n") { schema s { } }\nnamespace a { mapping m { } fragment f { } }', "n.stm"
+    )
     assert [file.schemas[0].key, file.mappings[0].key, file.fragments[0].key] == ["a::s", "a::m", "a::f"]
 
 
 def test_imports_and_notes_and_transforms() -> None:
     """The remaining blocks of a file."""
     file = parse(
-        'import { a, ns::b, `c d`, } from "x/y.stm"\nnote { "one" "two" }\ntransform t { ...u v | map { a: "b" } }',
+        'import { a, ns::b, `c d`, } from "x/y.stm"\nnote { "one" "two" }\n'
+        'transform t { ...u v | map { a: "b" } }',
         "f.stm",
     )
     assert (file.imports[0].names, file.imports[0].path) == (("a", "ns::b", "c d"), "x/y.stm")
@@ -151,7 +161,7 @@ def test_imports_and_notes_and_transforms() -> None:
 def test_comments_know_their_block_and_strings_hold_none() -> None:
     """`//!` and `//?` are told with their block; `//` and what stands in a string are not told."""
     file = parse(
-        '//! outside\nnamespace n { schema s { a INT //! bad data\n // plain\n} }\n'
+        "//! outside\nnamespace n { schema s { a INT //! bad data\n // plain\n} }\n"
         'mapping { //? open\n -> x { "//! no comment" } }',
         "c.stm",
     )
@@ -176,7 +186,7 @@ def test_line_ends_and_byte_order_mark_change_nothing(ends: str) -> None:
         ("schema s {\n  a\n}", 3, 1, "a type, 'record', 'list_of' or '('"),
         ("schema s {\n  a b c\n}", 3, 1, "on the line of field 'c'"),
         ("schema {", 1, 8, "the schema's name, found '{'"),
-        ("schema s (pk note \"x\") { }", 1, 14, "',' or ')' in the metadata, found 'note'"),
+        ('schema s (pk note "x") { }', 1, 14, "',' or ')' in the metadata, found 'note'"),
         ("schema s (,) { }", 1, 11, "a metadata tag"),
         ("schema s (pk\n", 2, 1, "',' or ')' in the metadata, found the end of the file"),
         ("schema s { a DECIMAL (12,2) }", 1, 23, "a metadata tag, found '12'"),
@@ -188,17 +198,19 @@ def test_line_ends_and_byte_order_mark_change_nothing(ends: str) -> None:
         ("mapping m {\n  a -> b { map { R: x B: y } }\n}", 2, 24, "',' between two map entries"),
         ("mapping m {\n  a ->\n}", 3, 1, "the target path, found '}' (the '{' of line 1 is still open)"),
         ("mapping m { source { } }", 1, 22, "a schema's name in 'source'"),
-        ("import { } from \"x\"", 1, 10, "a name to import"),
-        ("import { a } form \"x\"", 1, 14, "'from', found 'form'"),
-        ("schema s { a INT \"text }", 1, 18, "found a quote that is never closed"),
+        ('import { } from "x"', 1, 10, "a name to import"),
+        ('import { a } form "x"', 1, 14, "'from', found 'form'"),
+        ('schema s { a INT "text }', 1, 18, "found a quote that is never closed"),
         ("schema s { a VARCHAR(10 }", 1, 21, "type arguments are never closed"),
         ("metric m { }", 1, 1, "a block (import, note"),
         ("note { }", 1, 8, "the note's text"),
-        ("namespace n { import { a } from \"x\" }", 1, 15, "of the namespace, or '}'"),
+        ('namespace n { import { a } from "x" }', 1, 15, "of the namespace, or '}'"),
         ("schema Größe { }", 1, 10, "'{', found 'ö'"),
     ],
 )
-def test_an_error_names_the_place_and_what_was_expected(text: str, line: int, column: int, message: str) -> None:
+def test_an_error_names_the_place_and_what_was_expected(
+    text: str, line: int, column: int, message: str
+) -> None:
     """`file:line:column`, what was expected and found, and the offending line."""
     with pytest.raises(SatsumaError) as caught:
         parse(text, "bad.stm")
