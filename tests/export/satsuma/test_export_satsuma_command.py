@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -12,12 +13,12 @@ from typer.testing import CliRunner
 from lineagelog.cli import export_satsuma as command
 from lineagelog.cli.export_files import MANIFEST, write_folder
 from lineagelog.errors import StoreUnavailable
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from click.testing import Result
-    from pathlib import Path
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from click.testing import Result
 
 SPEC = """schema a { x INT }
 schema b { y INT }

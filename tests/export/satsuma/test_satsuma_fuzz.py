@@ -44,8 +44,8 @@ mapping { }
 '''
 MARKS = "{}()|,.:@`\"'-></*=\\\n\t "
 KEYWORDS = (
-    '-> ... :: """ //! //? map each flatten record list_of schema mapping source target note import from enum '
-    "namespace a b x 7"
+    '-> ... :: """ //! //? map each flatten record list_of schema mapping source target note import from '
+    "enum namespace a b x 7"
 )
 WORDS = st.sampled_from([*MARKS, *KEYWORDS.split()])
 

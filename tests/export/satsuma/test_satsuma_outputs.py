@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lineagelog.export.satsuma import as_array, as_files, as_lines, as_ndjson, as_script
 
 from .support import Exports, run_export
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

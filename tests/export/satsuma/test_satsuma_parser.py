@@ -113,7 +113,7 @@ def test_arrows_of_every_form() -> None:
 
 
 def test_braces_of_a_single_source_arrow_hold_arrows_or_pipe_text() -> None:
-    """An arrow inside makes braces a nesting scope; without one they are a transform; empty ones say nothing."""
+    """An arrow inside makes braces a nesting scope; without one they are a transform."""
     nested, piped, empty = arrows('a -> b { .x -> .y }\n c -> d { "x -> y" | trim }\n e -> f { }')
     assert (nested.kind, [paths(child) for child in nested.children]) == ("nested", [[("x",), ("y",)]])
     assert (piped.kind, piped.body) == ("map", '"x -> y" | trim')
