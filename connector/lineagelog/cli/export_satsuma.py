@@ -380,7 +380,7 @@ def _tell(summary: Summary, *, as_json: bool, to_stderr: bool) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector from walking the values of a large spec over and over: they hold no cycles."""
+    """Keep the garbage collector from walking a large spec over and over: its values hold no cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:

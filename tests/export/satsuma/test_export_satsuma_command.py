@@ -67,7 +67,7 @@ def test_files_and_summary(spec: Path, tmp_path: Path) -> None:
     done = run(spec, *HERE, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert set(snapshot(tmp_path / "out")) == {"m.json", "n.json", MANIFEST}
-    assert "column coverage   2 of 2 target columns (100 %)" in done.stdout
+    assert "column coverage        2 of 2 target columns (100 %)" in done.stdout
 
 
 def test_a_second_run_gives_the_same_bytes(spec: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_one_stream_goes_to_the_standard_output(form: str, spec: Path) -> None:
     text = done.stdout
     events = json.loads(text) if form == "array" else [json.loads(line) for line in text.splitlines()]
     assert [event["job"]["name"] for event in events] == ["m", "n"]
-    assert "events            2" in done.stderr
+    assert "events                 2" in done.stderr
 
 
 def test_one_file(spec: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_check_writes_nothing(spec: Path, tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     done = run(spec, *HERE, "--check", "--out", tmp_path / "out")
     assert (done.exit_code, set(tmp_path.rglob("*"))) == (0, before)
-    assert "schema failures   0" in done.stdout
+    assert "schema failures        0" in done.stdout
 
 
 def test_the_summary_as_json(spec: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_summary_counts(kind: str) -> None:
     assert summary.problems == ("main.stm:8: target field 'nowhere' is not declared in 'b'",)
     assert summary.failures == ("bad",)
     assert json.loads(json.dumps(summary.as_json()))["columns_mapped"] == 2
-    assert "column coverage   2 of 3 target columns (67 %)" in list(summary.lines())
+    assert "column coverage        2 of 3 target columns (67 %)" in list(summary.lines())
 
 
 def test_our_facet_schemas_are_shipped_and_named_by_their_url() -> None:

@@ -51,16 +51,19 @@ class Summary:
     def lines(self) -> Iterator[str]:
         """The summary for people, a line per number."""
         coverage = f" ({100 * self.columns_mapped / self.columns:.0f} %)" if self.columns else ""
-        yield f"events            {self.events}"
-        yield f"jobs              {self.jobs}"
-        yield f"datasets          {self.datasets_in} in, {self.datasets_out} out"
-        yield f"column coverage   {self.columns_mapped} of {self.columns} target columns{coverage}"
-        yield f"transforms        {self.transforms} in natural language or steps"
-        for name, count in self.facets.items():
-            yield f"{name:<25} {count}"
-        yield f"spec comments     {self.warnings} warnings, {self.questions} open questions"
-        yield f"problems          {len(self.problems)}"
-        yield f"schema failures   {len(self.failures)}"
+        numbers = {
+            "events": self.events,
+            "jobs": self.jobs,
+            "datasets": f"{self.datasets_in} in, {self.datasets_out} out",
+            "column coverage": f"{self.columns_mapped} of {self.columns} target columns{coverage}",
+            "transforms": f"{self.transforms} target fields that are no plain copy",
+            **self.facets,
+            "warnings (//!)": self.warnings,
+            "questions (//?)": self.questions,
+            "problems": len(self.problems),
+            "schema failures": len(self.failures),
+        }
+        yield from (f"{name:<23}{value}" for name, value in numbers.items())
 
 
 def summarize(export: Export, failures: Iterable[str] = ()) -> Summary:
