@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from pathlib import Path
 
@@ -13,16 +12,10 @@ MANIFEST = ".lineagelog-export.json"
 def write_file(path: Path, content: bytes) -> None:
     """Replace a file as a whole: readers see the old or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    staged = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        staged.chmod(0o666 & ~_umask())
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".staged-") as name:
+        staged = Path(name) / path.name
+        staged.write_bytes(content)
         staged.replace(path)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
 
 
 def write_folder(folder: Path, files: dict[str, bytes]) -> None:
@@ -51,9 +44,3 @@ def _written_before(folder: Path) -> set[str]:
     return {
         name for name in names if isinstance(name, str) and Path(name).name == name and name.endswith(".json")
     }
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -182,7 +182,7 @@ def export_satsuma(
     target = _Target(output_format.value, out, load=load, emit=emit, check=check)
     with _told_errors(), uncollected():
         target.settle()
-        spec = make_engine(engine.value).read(find_specs(specs))
+        spec = _read(engine.value, find_specs(specs))
         asked.complete(spec)
         time = settle_time(event_time, spec.files, os.environ.get("SOURCE_DATE_EPOCH"))
         made, summary = _make(spec, _options(asked, chosen, time, standalone=standalone_consumers))
@@ -204,14 +204,18 @@ class _Asked:
     def complete(self, spec: Spec) -> None:
         if needs_database(self.naming) and not self.database and is_terminal():
             self.database = str(typer.prompt("Database in the dataset names", err=True))
-        if self.namespaces or not spec.schemas:
+        default, rules = namespace_options(self.namespaces)
+        unsettled = [key for key in spec.schemas if not any(rule.matches(key) for rule in rules)]
+        if default is not None or not unsettled:
             return
-        if not is_terminal():
+        if is_terminal():
+            whose = f" of {', '.join(unsettled[:3])}{' …' if unsettled[3:] else ''}" if rules else ""
+            question = f"Dataset namespace{whose} (as in snowflake://account or postgres://host:5432)"
+            self.namespaces = (*self.namespaces, str(typer.prompt(question, err=True)))
+        elif not rules:
             raise SettingsError(
                 "the dataset namespace is missing: give --dataset-namespace, as in snowflake://account"
             )
-        question = "Dataset namespace (as in snowflake://account or postgres://host:5432)"
-        self.namespaces = (str(typer.prompt(question, err=True)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +359,11 @@ def settle_time(given: str | None, files: Sequence[str], epoch: str | None) -> d
             raise SettingsError(f"SOURCE_DATE_EPOCH '{epoch}' is not a number of seconds") from None
     times = [file.stat().st_mtime for file in map(Path, files) if file.exists()]
     return datetime.fromtimestamp(max(times, default=0), UTC)
+
+
+def _read(engine: str, files: list[str]) -> Spec:
+    with _console.status(f"reading {len(files)} specs and what they import"):
+        return make_engine(engine).read(files)
 
 
 def _make(spec: Spec, options: ExportOptions) -> tuple[Export, Summary]:

@@ -215,7 +215,7 @@ def test_problems_are_told_and_fail_with_strict(spec: Path) -> None:
     spec.write_text(SPEC.replace("x -> y }", "nowhere -> y }"))
     loose, strict = run(spec, *HERE, "--check"), run(spec, *HERE, "--check", "--strict")
     assert (loose.exit_code, strict.exit_code) == (0, 1)
-    assert "main.stm:3: source field 'nowhere' is not declared in 'a'" in strict.stderr
+    assert "main.stm:3:39: source field 'nowhere' is not declared in 'a'" in strict.stderr
     assert run(spec, *HERE, "--check", "--strict", "--json").exit_code == 1
 
 
@@ -340,3 +340,27 @@ def test_a_benchmark_in_small() -> None:
     from benchmarks.satsuma_export import run as run_benchmark
 
     assert set(run_benchmark(120)) == {"read", "make events", "validate", "sum up and write", "in all"}
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_is_asked_about_the_schemas_that_no_pattern_settles(spec: Path, tmp_path: Path) -> None:
+    """The question names them; what the patterns settle stays."""
+    out = tmp_path / "events.ndjson"
+    done = run(spec, "-d", "a=mysql://h", "--format", "ndjson", "--out", out, answers="snowflake://rest\n")
+    assert "Dataset namespace of b (as in" in done.stderr
+    event = json.loads(out.read_text().splitlines()[0])
+    assert [event[side][0]["namespace"] for side in ("inputs", "outputs")] == [
+        "mysql://h",
+        "snowflake://rest",
+    ]
+
+
+def test_the_command_can_be_mounted_under_another() -> None:
+    """As `export satsuma`."""
+    import typer
+
+    parent, exports = typer.Typer(), typer.Typer()
+    exports.add_typer(command.app)
+    parent.add_typer(exports, name="export")
+    parent.command("other")(lambda: None)
+    assert "--dataset-namespace" in CliRunner().invoke(parent, ["export", "satsuma", "--help"]).stdout

@@ -108,7 +108,7 @@ def test_the_summary_counts(kind: str) -> None:
         "satsuma_warnings": 2,
     }
     assert (summary.warnings, summary.questions) == (1, 1)
-    assert summary.problems == ("main.stm:8: target field 'nowhere' is not declared in 'b'",)
+    assert summary.problems == ("main.stm:8:56: target field 'nowhere' is not declared in 'b'",)
     assert summary.failures == ("bad",)
     assert json.loads(json.dumps(summary.as_json()))["columns_mapped"] == 2
     assert "column coverage        2 of 3 target columns (67 %)" in list(summary.lines())

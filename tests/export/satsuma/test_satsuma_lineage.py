@@ -103,8 +103,8 @@ def test_an_undeclared_field_is_told_and_kept() -> None:
     found = made("nowhere -> a\n id -> neither")
     assert found.sources("m", "a") == ["orders.nowhere"]
     assert found.problems == [
-        "main.stm:10: source field 'nowhere' is not declared in 'orders', 'people'",
-        "main.stm:11: target field 'neither' is not declared in 't'",
+        "main.stm:10:1: source field 'nowhere' is not declared in 'orders', 'people'",
+        "main.stm:11:2: target field 'neither' is not declared in 't'",
     ]
 
 
@@ -289,3 +289,26 @@ def test_a_mapping_without_target_or_source_is_told() -> None:
         "mapping 'm' has no target",
         "mapping 'n' has no source",
     ]
+
+
+def test_paths_into_schemas_that_are_no_source_and_whole_schemas_are_told() -> None:
+    """A qualified path elsewhere is kept; a schema as a whole gives no column."""
+    found = run_export(
+        TWO
+        + "namespace n { schema rates { code STRING } }\n"
+        + "mapping m { source { orders, people } target { t } n::rates.code -> a  n::rates -> b }"
+    )
+    assert found.sources("m", "a") == ["n.rates.code"]
+    assert found.sources("m", "b") == []
+    assert [problem.split(": ", 1)[1] for problem in found.problems] == [
+        "'n::rates.code' is in 'n::rates', which is no source of the mapping",
+        "'n::rates' is in 'n::rates', which is no source of the mapping",
+    ]
+
+
+def test_an_arrow_onto_the_target_schema_as_a_whole_is_told() -> None:
+    """There is no column to attach the lineage to."""
+    mapping = "mapping m { source { orders } target { z } id -> n::z }"
+    found = run_export(TWO + f"namespace n {{ schema z {{ q INT }} {mapping} }}")
+    assert found.lineage("n.m") == {}
+    assert "'n::z' is a schema, not a field" in found.problems[0]

@@ -46,7 +46,7 @@ def test_circular_imports_are_read_once_and_told() -> None:
         }
     )
     assert [str(problem) for problem in spec.problems] == [
-        "two.stm:2: the imports go in a circle: one.stm → two.stm → one.stm; each file is read once"
+        "two.stm:2:19: the imports go in a circle: one.stm → two.stm → one.stm; each file is read once"
     ]
     assert set(spec.schemas) == {"a", "b"}
 
@@ -133,7 +133,7 @@ def test_an_imported_name_that_is_not_there_is_a_problem() -> None:
         }
     )
     assert [str(problem) for problem in spec.problems] == [
-        "main.stm:1: lib.stm does not define 'adress'; did you mean 'address'?"
+        "main.stm:1:27: lib.stm does not define 'adress'; did you mean 'address'?"
     ]
 
 
@@ -147,7 +147,7 @@ def test_what_is_used_without_being_imported_is_a_problem() -> None:
         }
     )
     assert [str(problem) for problem in spec.problems] == [
-        "p/main.stm:3: 'other' is not imported here; add `import { other } from \"../lib/a.stm\"`"
+        "p/main.stm:3:25: 'other' is not imported here; add `import { other } from \"../lib/a.stm\"`"
     ]
 
 
@@ -239,3 +239,14 @@ def test_a_fragment_may_stand_as_a_source() -> None:
     )
     assert made.columns("f") == {"x": "INT"}
     assert made.sources("m", "y") == ["f.x"]
+
+
+def test_records_that_nest_without_end_through_fragments_are_an_error() -> None:
+    """Fragments whose records spread each other's records are refused before they are too deep to walk."""
+    opening, closing = "r record { " * 50, "}" * 50
+    chain = [
+        f"fragment f{n} {{ {opening} ...f{n - 1}\n{closing} }}\nschema s{n} {{ ...f{n}\n}}"
+        for n in range(1, 10)
+    ]
+    with pytest.raises(SatsumaError, match=r"nested more than 128 deep through fragments"):
+        read_spec("\n".join(["fragment f0 { x INT }", *chain]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lineagelog.export.satsuma.cursor import NAMES, STRINGS
 from lineagelog.export.satsuma.metadata import MetadataParser
 from lineagelog.export.satsuma.text import SourceText
-from lineagelog.export.satsuma.tree import Arrow, Meta, Path
+from lineagelog.export.satsuma.tree import Arrow, Path
 
 MAX_ARROW_DEPTH = 64
 _ATOMS = frozenset({"string", "triple", "backtick", "number", "name", "op"})
@@ -20,14 +20,14 @@ class ArrowParser(MetadataParser):
         """One arrow, or one `each` or `flatten` block with what is inside."""
         if depth > MAX_ARROW_DEPTH:
             raise self.error(f"arrows are nested more than {MAX_ARROW_DEPTH} deep")
-        line = self.place()[0]
+        place = self.place()
         if self._is_block_word():
             kind = self.take()
             source = self.path("the list to iterate")
             self.expect("arrow", "'->'")
             target = self.path("the target path")
             metadata = self.metadata()
-            return Arrow(kind, (source,), target, None, metadata, self._children(depth), line)
+            return Arrow(kind, (source,), target, None, metadata, self._children(depth), *place)
         sources: list[Path] = []
         if self.kind != "arrow":
             sources.append(self.path("an arrow, source, target, note, each, flatten or '}'"))
@@ -35,7 +35,7 @@ class ArrowParser(MetadataParser):
                 sources.append(self.path("a source path"))
         self.expect("arrow", "'->'")
         target = self.path("the target path")
-        return self._arrow_body(tuple(sources), target, self.metadata(), depth, line)
+        return self._arrow_body(tuple(sources), target, depth, place)
 
     def _is_block_word(self) -> bool:
         """Whether `each` or `flatten` opens a block here, and is not the name of a field."""
@@ -47,17 +47,18 @@ class ArrowParser(MetadataParser):
         return following in NAMES
 
     def _arrow_body(
-        self, sources: tuple[Path, ...], target: Path, metadata: tuple[Meta, ...], depth: int, line: int
+        self, sources: tuple[Path, ...], target: Path, depth: int, place: tuple[int, int]
     ) -> Arrow:
+        metadata = self.metadata()
         kind = "map" if sources else "computed"
         if self.kind != "{":
-            return Arrow(kind, sources, target, None, metadata, (), line)
+            return Arrow(kind, sources, target, None, metadata, (), *place)
         if len(sources) == 1 and self._holds_arrow():
-            return Arrow("nested", sources, target, None, metadata, self._children(depth), line)
+            return Arrow("nested", sources, target, None, metadata, self._children(depth), *place)
         self.open()
         body = self.pipe_chain() if self.kind != "}" else None
         self.close("'|' or '}'")
-        return Arrow(kind, sources, target, body, metadata, (), line)
+        return Arrow(kind, sources, target, body, metadata, (), *place)
 
     def _children(self, depth: int) -> tuple[Arrow, ...]:
         self.open()

@@ -59,7 +59,7 @@ def anonymous_arrows(
         froms = tuple(_absolute(source, sources) for source in record.sources)
         body = " | ".join(record.transforms) if record.transforms else None
         kind = "map" if froms else "computed"
-        found.append(Arrow(kind, froms, _absolute(record.target, targets), body, (), (), record.line))
+        found.append(Arrow(kind, froms, _absolute(record.target, targets), body, (), (), record.line, 0))
     return tuple(found)
 
 
@@ -126,6 +126,7 @@ class _Reader:
             self._metadata(arrow.get("metadata")),
             children,
             record.line if record else 0,
+            0,
         )
 
     def _record(self, target: tuple[str, ...]) -> _Record | None:

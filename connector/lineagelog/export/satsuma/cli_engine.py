@@ -144,7 +144,9 @@ class CliEngine:
             metadata = _metadata(found.get("metadata"))
             notes = self._notes(key, entry, metadata)
             arrows = read_arrows(found["arrows"], edges, [schemas[source] for source in sources], _metadata)
-        return Mapping(namespace, name, node["file"], node["line"], metadata, notes, sources, targets, arrows)
+        return Mapping(
+            namespace, name, node["file"], node["line"], 0, metadata, notes, sources, targets, arrows
+        )
 
     def _notes(self, key: str, entry: str, metadata: tuple[Meta, ...]) -> tuple[str, ...]:
         """The `note { }` blocks of a body: `meta` lists them behind the metadata's own notes."""
@@ -216,6 +218,7 @@ def _field(field: Json) -> Field:
         metadata=_metadata(field.get("metadata")),
         children=None if children is None else tuple(_field(child) for child in children),
         line=line,
+        column=int(field.get("startColumn", -1)) + 1,
         end_line=line,
         origin=field.get("fromFragment"),
     )

@@ -112,6 +112,8 @@ class Cursor:
             return "the end of the file"
         if self.kind == "open":
             return "a quote that is never closed"
+        if self.kind == "bad":
+            return f"'{self.lexeme()}', which stands in quotes or backticks only"
         shown = self.lexeme()
         shown = shown if len(shown) <= 40 and "\n" not in shown else shown.split("\n")[0][:40] + "…"
         return f"'{shown}'"

@@ -21,7 +21,7 @@ class Definitions:
         self.sources = sources
         self.schemas: dict[str, tuple[SchemaBlock, str]] = {}
         self.fragments: dict[str, tuple[SchemaBlock, str]] = {}
-        self.expanded: dict[str, tuple[Field, ...]] = {}  # fragments whose spreads are expanded already
+        self.expanded: dict[str, tuple[tuple[Field, ...], int]] = {}  # fragments: their fields and depth
         for file in files:
             self._collect(file.schemas, file.path, self.schemas, "schema")
             self._collect(file.fragments, file.path, self.fragments, "fragment")

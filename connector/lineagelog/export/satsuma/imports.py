@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lineagelog.export.satsuma.definitions import Definitions
-    from lineagelog.export.satsuma.tree import Field, File, Import
+    from lineagelog.export.satsuma.tree import Field, File, Import, Reference
 
-type _Use = tuple[str, int, str]  # the definition that uses something, the line of the use, the key used
+type _Use = tuple[str, Reference | Spread, str]  # the definition that uses something, where, and the key used
 
 
 def imported_path(file: str, statement: Import) -> str:
@@ -45,7 +45,8 @@ def import_problems(files: Mapping[str, File], definitions: Definitions) -> list
                 scope |= _closure(keys, needs)
                 if not keys:
                     hint = similar(name, _defined(files[target]))
-                    problems.append(Problem(f"{target} does not define '{name}'{hint}", path, statement.line))
+                    message = f"{target} does not define '{name}'{hint}"
+                    problems.append(Problem(message, path, statement.line, statement.column))
         problems += _out_of_scope(path, uses[path], scope, homes)
     return problems
 
@@ -53,13 +54,12 @@ def import_problems(files: Mapping[str, File], definitions: Definitions) -> list
 def _out_of_scope(
     path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]
 ) -> Iterator[Problem]:
-    for _, line, key in uses:
+    for _, at, key in uses:
         if key not in scope:
             scope.add(key)  # told once per file
             home = posixpath.relpath(homes[key], posixpath.dirname(path) or ".")
-            yield Problem(
-                f"'{key}' is not imported here; add `import {{ {key} }} from \"{home}\"`", path, line
-            )
+            message = f"'{key}' is not imported here; add `import {{ {key} }} from \"{home}\"`"
+            yield Problem(message, path, at.line, at.column)
 
 
 def _defined(file: File) -> list[str]:
@@ -92,14 +92,14 @@ def _uses(file: File, definitions: Definitions) -> Iterator[_Use]:
         for spread in _spreads(block.items):
             key = find_key(spread.name, block.namespace, definitions.fragments)
             if key is not None:
-                yield block.key, spread.line, key
+                yield block.key, spread, key
     for mapping in file.mappings:
         for reference in (*mapping.sources, *mapping.targets):
             key = find_key(reference.name, mapping.namespace, definitions.schemas) or find_key(
                 reference.name, mapping.namespace, definitions.fragments
             )
             if key is not None:
-                yield mapping.key, reference.line, key
+                yield mapping.key, reference, key
 
 
 def _spreads(items: Iterable[Field | Spread]) -> Iterator[Spread]:

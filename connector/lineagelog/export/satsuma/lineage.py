@@ -74,9 +74,9 @@ class Resolver:
         work = _Work(self, mapping)
         work.walk(mapping.arrows, None, None)
         if not mapping.targets:
-            work.report(mapping.line, f"{mapping.label} has no target")
+            work.report(mapping, f"{mapping.label} has no target")
         if not mapping.sources:
-            work.report(mapping.line, f"{mapping.label} has no source")
+            work.report(mapping, f"{mapping.label} has no source")
         return Lineage(mapping, work.entries, tuple(work.problems), work.arrow_lines)
 
     def reference(self, reference: AtReference, mapping: Mapping) -> _Found | str | None:
@@ -153,8 +153,8 @@ class _Work:
         self.problems: list[Problem] = []
         self.arrow_lines: dict[int, str] = {}
 
-    def report(self, line: int, message: str) -> None:
-        self.problems.append(Problem(message, self.mapping.file, line))
+    def report(self, at: Arrow | Mapping, message: str) -> None:
+        self.problems.append(Problem(message, self.mapping.file, at.line, at.column))
 
     def walk(self, arrows: Iterable[Arrow], source: _Prefix, target: _Prefix) -> None:
         for arrow in arrows:
@@ -172,11 +172,11 @@ class _Work:
         self.arrow_lines[arrow.line] = found.path
         if not found.path:
             self.report(
-                arrow.line, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow"
+                arrow, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow"
             )
             return
         if not found.declared:
-            self.report(arrow.line, f"target field '{found.path}' is not declared in '{found.schema}'")
+            self.report(arrow, f"target field '{found.path}' is not declared in '{found.schema}'")
         entry = self.entries.setdefault((found.schema, found.path), Entry(found.path))
         transform = read_transform(arrow.body) if arrow.body is not None else None
         entry.direct = entry.direct and transform is None and bool(sources)
@@ -191,14 +191,16 @@ class _Work:
         found = self.resolver.locate(path, self.mapping.sources)
         if found is None:
             return
-        if not found.declared:
+        if found.schema not in self.mapping.sources:
+            self.report(arrow, f"'{_shown(path)}' is in '{found.schema}', which is no source of the mapping")
+        elif not found.path:
+            self.report(arrow, f"'{_shown(path)}' is a schema, not a field: it gives no column lineage")
+        elif not found.declared:
             sides = ", ".join(f"'{key}'" for key in self.mapping.sources)
-            self.report(arrow.line, f"source field '{_shown(path)}' is not declared in {sides}")
-        if not found.path:
-            return
-        if transform is None:
+            self.report(arrow, f"source field '{_shown(path)}' is not declared in {sides}")
+        if found.path and transform is None:
             add(entry, Source(found.schema, found.path, "copy", "", masks=False))
-        else:
+        elif found.path and transform is not None:
             add(entry, Source(found.schema, found.path, "transform", transform.description, transform.masks))
 
     def _inferred(self, arrow: Arrow, target: _Found, entry: Entry, transform: Transform) -> None:
@@ -206,11 +208,11 @@ class _Work:
         for reference in transform.references:
             found = self.resolver.reference(reference, self.mapping)
             if found is None:
-                self.report(arrow.line, f"{reference} refers to nothing that is known")
+                self.report(arrow, f"{reference} refers to nothing that is known")
             elif isinstance(found, _Found) and not self._is_target(found, target):
                 if found.schema not in self.mapping.sources:
                     self.report(
-                        arrow.line,
+                        arrow,
                         f"{reference} refers to '{found.schema}', which is no source of the mapping",
                     )
                 known = {(source.schema, source.field) for source in entry.sources}

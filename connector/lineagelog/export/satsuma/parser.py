@@ -184,7 +184,7 @@ class _Parser(ArrowParser):
         return Spread(self.spread_label(), line, column)
 
     def _field(self, depth: int) -> Field:
-        line, _ = self.place()
+        line, column = self.place()
         name = self.name("a field's name")
         is_list = self._keyword("list_of")
         if self._keyword("record"):
@@ -193,7 +193,7 @@ class _Parser(ArrowParser):
             self.open()
             children, _ = self._schema_body(depth + 1)
             self.close("a field, '...', a note or '}'")
-            return Field(name, "record", is_list, metadata, children, line, end_line)
+            return Field(name, "record", is_list, metadata, children, line, column, end_line)
         typed = self._type()
         if is_list and not typed:
             self.fail("the type of the list's elements on the same line")
@@ -201,7 +201,7 @@ class _Parser(ArrowParser):
         if not typed and self.kinds[self.at - 1] != ")":
             self.fail(f"a type, 'record', 'list_of' or '(' on the line of field '{name}'")
         end_line = self.source.place(self.ends[self.at - 1] - 1)[0]
-        return Field(name, typed, is_list, metadata, None, line, end_line)
+        return Field(name, typed, is_list, metadata, None, line, column, end_line)
 
     def _keyword(self, word: str) -> bool:
         if self.kind == "name" and self.lexeme() == word and self.same_line():

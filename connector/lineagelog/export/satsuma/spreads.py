@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineagelog.export.satsuma.definitions import find_key, similar
@@ -15,8 +15,21 @@ if TYPE_CHECKING:
     from lineagelog.export.satsuma.tree import SchemaBlock
 
 MAX_SPREADS = 64
+MAX_RECORDS = 128
 
-type _Scope = tuple[str, str | None]  # file and namespace that a spread is written in
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where a body is written: its file and namespace, and the fragments that led there."""
+
+    file: str
+    namespace: str | None
+    chain: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> str | None:
+        """The fragment that the body belongs to."""
+        return self.chain[-1] if self.chain else None
 
 
 def expand(block: SchemaBlock, file: str, definitions: Definitions) -> tuple[Field, ...]:
@@ -25,57 +38,61 @@ def expand(block: SchemaBlock, file: str, definitions: Definitions) -> tuple[Fie
     A redeclared field shadows the spread one as a whole, and the first of two spreads wins (language
     specification 5.1).
     """
-    return _fields(block.items, (file, block.namespace), definitions, (), None)
+    fields, depth = _fields(block.items, _Scope(file, block.namespace), definitions)
+    if depth > MAX_RECORDS:
+        raise definitions.error(
+            file, block, f"records are nested more than {MAX_RECORDS} deep through fragments"
+        )
+    return fields
 
 
 def _fields(
-    items: Iterable[Field | Spread],
-    scope: _Scope,
-    definitions: Definitions,
-    chain: tuple[str, ...],
-    origin: str | None,
-) -> tuple[Field, ...]:
+    items: Iterable[Field | Spread], scope: _Scope, definitions: Definitions
+) -> tuple[tuple[Field, ...], int]:
+    """The fields of a body, and how deep its records are nested."""
     found: dict[str, Field] = {}
     spreads: list[Spread] = []
+    depth = 0
     for item in items:
         if isinstance(item, Spread):
             spreads.append(item)
         elif item.name not in found:
-            found[item.name] = _field(item, scope, definitions, chain, origin)
+            found[item.name], inside = _field(item, scope, definitions)
+            depth = max(depth, inside)
     for spread in spreads:
-        for field in _fragment_fields(spread, scope, definitions, chain):
+        fields, inside = _fragment_fields(spread, scope, definitions)
+        depth = max(depth, inside)
+        for field in fields:
             found.setdefault(field.name, field)
-    return tuple(found.values())
+    return tuple(found.values()), depth
 
 
-def _field(
-    field: Field, scope: _Scope, definitions: Definitions, chain: tuple[str, ...], origin: str | None
-) -> Field:
+def _field(field: Field, scope: _Scope, definitions: Definitions) -> tuple[Field, int]:
     if field.children is None:
-        return field if origin is None else replace(field, origin=origin)
-    children = _fields(field.children, scope, definitions, chain, origin)
-    return replace(field, children=children, origin=origin)
+        return (field if scope.origin is None else replace(field, origin=scope.origin)), 0
+    children, depth = _fields(field.children, scope, definitions)
+    return replace(field, children=children, origin=scope.origin), depth + 1
 
 
 def _fragment_fields(
-    spread: Spread, scope: _Scope, definitions: Definitions, chain: tuple[str, ...]
-) -> tuple[Field, ...]:
+    spread: Spread, scope: _Scope, definitions: Definitions
+) -> tuple[tuple[Field, ...], int]:
     """The fields of the fragment that a spread names; each fragment is expanded once."""
-    file, namespace = scope
-    key = find_key(spread.name, namespace, definitions.fragments)
+    key = find_key(spread.name, scope.namespace, definitions.fragments)
     if key is None:
-        hint = (
-            similar(spread.name, definitions.fragments) or "; define it or import it from the file that does"
-        )
-        raise definitions.error(file, spread, f"there is no fragment '{spread.name}'{hint}")
-    if key in chain:
-        circle = " → ".join([*chain[chain.index(key) :], key])
-        raise definitions.error(file, spread, f"the fragments spread each other in a circle: {circle}")
-    if len(chain) >= MAX_SPREADS:
-        raise definitions.error(file, spread, f"fragments are spread more than {MAX_SPREADS} deep")
+        hint = similar(spread.name, definitions.fragments) or "; define it or import it from its file"
+        raise definitions.error(scope.file, spread, f"there is no fragment '{spread.name}'{hint}")
+    if key in scope.chain:
+        circle = " → ".join([*scope.chain[scope.chain.index(key) :], key])
+        raise definitions.error(scope.file, spread, f"the fragments spread each other in a circle: {circle}")
+    if len(scope.chain) >= MAX_SPREADS:
+        raise definitions.error(scope.file, spread, f"fragments are spread more than {MAX_SPREADS} deep")
     known = definitions.expanded.get(key)
     if known is None:
-        block, where = definitions.fragments[key]
-        known = _fields(block.items, (where, block.namespace), definitions, (*chain, key), key)
+        block, file = definitions.fragments[key]
+        known = _fields(block.items, _Scope(file, block.namespace, (*scope.chain, key)), definitions)
+        if known[1] > MAX_RECORDS:
+            message = f"records are nested more than {MAX_RECORDS} deep through fragments"
+            raise definitions.error(file, block, message)
         definitions.expanded[key] = known
     return known

@@ -41,6 +41,7 @@ class Field:
     metadata: tuple[Meta, ...]
     children: tuple[Field | Spread, ...] | None
     line: int
+    column: int
     end_line: int
     origin: str | None = None
 
@@ -64,6 +65,7 @@ class Arrow:
     metadata: tuple[Meta, ...]
     children: tuple[Arrow, ...]
     line: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ class Mapping:
     name: str | None
     file: str
     line: int
+    column: int
     metadata: tuple[Meta, ...]
     notes: tuple[str, ...]
     sources: tuple[str, ...]
@@ -195,14 +198,19 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the spec that deserves a look but does not stop the export, and where it is."""
+    """Something in the spec that deserves a look but does not stop the export, and where it is.
+
+    `column` is 0 where the engine does not tell it.
+    """
 
     message: str
     file: str
     line: int
+    column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
+        place = f"{self.line}:{self.column}" if self.column else f"{self.line}"
+        return f"{self.file}:{place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

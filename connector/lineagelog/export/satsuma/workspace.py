@@ -91,7 +91,7 @@ class _Loader:
         if target in trail:
             circle = " → ".join([*trail[trail.index(target) :], target])
             message = f"the imports go in a circle: {circle}; each file is read once"
-            self.problems.append(Problem(message, current, statement.line))
+            self.problems.append(Problem(message, current, statement.line, statement.column))
 
 
 def _settle(loader: _Loader) -> Spec:
@@ -129,6 +129,7 @@ def _mapping(block: MappingBlock, file: str, definitions: Definitions, schemas: 
         name=block.name,
         file=file,
         line=block.line,
+        column=block.column,
         metadata=block.metadata,
         notes=block.notes,
         sources=side(block.sources, "source"),
