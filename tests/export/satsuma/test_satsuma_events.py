@@ -178,8 +178,8 @@ def test_the_namespace_holds_in_column_lineage_too() -> None:
         ("database.namespace.schema", ["dw.a", "dw.n.b"]),
         ("database.schema.table", ["dw.a", "dw.n.b"]),
         ("schema", ["a", "b"]),
-        ("raw_[namespace_]schema", ["raw_a", "raw_n_b"]),
-        ("public.schema", ["public.a", "public.b"]),
+        ("raw-[namespace-]schema", ["raw-a", "raw-n-b"]),
+        ("my_schema.schema", ["my_schema.a", "my_schema.b"]),
     ],
 )
 def test_naming_patterns(naming: str, names: list[str]) -> None:

@@ -205,7 +205,8 @@ def test_line_ends_and_byte_order_mark_change_nothing(ends: str) -> None:
         ("metric m { }", 1, 1, "a block (import, note"),
         ("note { }", 1, 8, "the note's text"),
         ('namespace n { import { a } from "x" }', 1, 15, "of the namespace, or '}'"),
-        ("schema Größe { }", 1, 10, "'{', found 'ö'"),
+        ("schema Größe { }", 1, 10, "found 'ö', which stands in quotes or backticks only"),
+        ("schema `a\nb` { }", 1, 8, "found a quote that is never closed"),
     ],
 )
 def test_an_error_names_the_place_and_what_was_expected(

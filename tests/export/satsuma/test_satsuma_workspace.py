@@ -67,6 +67,13 @@ def test_a_missing_import_names_the_file_the_place_and_what_to_do() -> None:
     )
 
 
+def test_an_error_is_one_line_whatever_the_spec_holds() -> None:
+    """A path that spans lines is told in one."""
+    with pytest.raises(SatsumaError) as caught:
+        read_spec('import { a } from "x\ny.stm"')
+    assert "\n" not in str(caught.value)
+
+
 def test_a_missing_first_file_is_an_input_error() -> None:
     """The file that the export begins with is named."""
     from lineagelog.export.satsuma import OwnEngine

@@ -16,7 +16,7 @@ PRODUCER = "https://github.com/EqualExperts/satsuma-lang"
 JOB_NAMESPACE = "satsuma://workspace"
 NAMING = "[namespace.]schema"
 EVENT_KINDS = ("complete", "start-complete", "job")
-_KEYWORD = re.compile(r"(?<![A-Za-z0-9])(database|namespace|schema|table)(?![A-Za-z0-9])")
+_KEYWORD = re.compile(r"(?<![A-Za-z0-9_])(database|namespace|schema|table)(?![A-Za-z0-9_])")
 _GROUP = re.compile(r"\[([^\[\]]*)\]")
 
 

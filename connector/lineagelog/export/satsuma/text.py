@@ -16,10 +16,11 @@ class SatsumaError(InputError):
     """A spec that cannot be exported: `file:line:column: what is wrong, in the offending line`."""
 
     def __init__(self, message: str, *, file: str, line: int, column: int = 1, excerpt: str = "") -> None:
-        self.message, self.file, self.line, self.column, self.excerpt = message, file, line, column, excerpt
+        self.message, self.excerpt = " ".join(message.splitlines()), excerpt
+        self.file, self.line, self.column = file, line, column
         shown = excerpt.strip()
         shown = shown if len(shown) <= _EXCERPT else shown[:_EXCERPT] + "…"
-        super().__init__(f"{file}:{line}:{column}: {message}" + (f", in `{shown}`" if shown else ""))
+        super().__init__(f"{file}:{line}:{column}: {self.message}" + (f", in `{shown}`" if shown else ""))
 
 
 @dataclass(frozen=True, slots=True)
