@@ -257,3 +257,16 @@ def test_records_that_nest_without_end_through_fragments_are_an_error() -> None:
     ]
     with pytest.raises(SatsumaError, match=r"nested more than 128 deep through fragments"):
         read_spec("\n".join(["fragment f0 { x INT }", *chain]))
+
+
+def test_a_field_that_is_declared_twice_is_told() -> None:
+    """The first declaration stands."""
+    made = run_export(
+        "schema a { x INT\n r record { y INT  y TEXT }\n x TEXT }\n"
+        "mapping m { source { a } target { a } x -> r.y }"
+    )
+    assert made.columns("a") == {"x": "INT", "r.y": "INT"}
+    assert sorted(made.problems) == [
+        "main.stm:2:20: field 'y' is declared twice in 'a'; the first one stands",
+        "main.stm:3:2: field 'x' is declared twice in 'a'; the first one stands",
+    ]

@@ -123,7 +123,7 @@ class CliEngine:
             line=found["line"],
             metadata=metadata,
             notes=self._notes(key, entry, metadata),
-            fields=tuple(_field(field) for field in fields),
+            fields=_fields(fields),
         )
 
     def _mapping(self, node: Json, edges: list[Json], schemas: dict[str, Schema], entry: str) -> Mapping:
@@ -208,6 +208,14 @@ def _has_nested_spread(fields: list[Json]) -> bool:
     return any(field.get("hasSpreads") or _has_nested_spread(field.get("children") or []) for field in fields)
 
 
+def _fields(fields: list[Json]) -> tuple[Field, ...]:
+    """The fields of a body; of two with one name the first stands."""
+    found: dict[str, Field] = {}
+    for field in fields:
+        found.setdefault(field["name"], _field(field))
+    return tuple(found.values())
+
+
 def _field(field: Json) -> Field:
     children = field.get("children")
     line = int(field.get("startRow", -1)) + 1
@@ -216,7 +224,7 @@ def _field(field: Json) -> Field:
         type=field.get("type") or "",
         is_list=bool(field.get("isList")),
         metadata=_metadata(field.get("metadata")),
-        children=None if children is None else tuple(_field(child) for child in children),
+        children=None if children is None else _fields(children),
         line=line,
         column=int(field.get("startColumn", -1)) + 1,
         end_line=line,

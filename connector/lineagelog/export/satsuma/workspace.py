@@ -11,10 +11,10 @@ from lineagelog.export.satsuma.imports import import_problems, imported_path
 from lineagelog.export.satsuma.parser import parse_source
 from lineagelog.export.satsuma.spreads import expand
 from lineagelog.export.satsuma.text import SatsumaError, SourceText
-from lineagelog.export.satsuma.tree import Mapping, Problem, Schema, Spec
+from lineagelog.export.satsuma.tree import Mapping, Problem, Schema, Spec, Spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineagelog.export.satsuma.tree import File, Import, MappingBlock, Reference, SchemaBlock
 
@@ -108,8 +108,27 @@ def _settle(loader: _Loader) -> Spec:
         mappings=tuple(mappings),
         comments=tuple(comment for file in files for comment in file.comments),
         files=tuple(loader.files),
-        problems=(*loader.problems, *import_problems(loader.files, definitions)),
+        problems=(*loader.problems, *import_problems(loader.files, definitions), *_repeated(files)),
     )
+
+
+def _repeated(files: Iterable[File]) -> Iterator[Problem]:
+    """Fields that a body declares twice."""
+    for file in files:
+        for block in (*file.schemas, *file.fragments):
+            bodies = [block.items]
+            while bodies:
+                seen: set[str] = set()
+                for item in bodies.pop():
+                    if isinstance(item, Spread):
+                        continue
+                    if item.name in seen:
+                        message = (
+                            f"field '{item.name}' is declared twice in '{block.key}'; the first one stands"
+                        )
+                        yield Problem(message, file.path, item.line, item.column)
+                    seen.add(item.name)
+                    bodies += [item.children] if item.children else []
 
 
 def _schema(block: SchemaBlock, file: str, definitions: Definitions) -> Schema:
