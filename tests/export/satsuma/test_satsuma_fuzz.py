@@ -63,14 +63,14 @@ def export_text(text: str) -> None:
         assert validate(made.events) == []
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, max_size=60).map("".join))
 def test_any_text_of_the_languages_words(text: str) -> None:
     """Texts made of marks and keywords."""
     export_text(text)
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes) -> None:
     """Bytes that are no text, or no spec."""
@@ -80,7 +80,7 @@ def test_any_bytes(data: bytes) -> None:
         assert str(error).startswith("x.stm:")
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=400, deadline=None)
 @given(
     st.integers(0, len(VALID) - 1),
     st.integers(0, 40),
@@ -93,14 +93,14 @@ def test_a_valid_spec_with_a_wound(at: int, length: int, insert: str, twice: boo
     export_text(wounded + wounded[at : at + 300] if twice else wounded)
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=100))
 def test_any_text_of_a_transform_has_a_description(text: str) -> None:
     """What another engine hands over as a transform is described, whatever it is."""
     assert isinstance(read_transform(text).description, str)
 
 
-@settings(max_examples=60, deadline=2000)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(VALID)))
 def test_a_spec_that_is_cut_off(at: int) -> None:
     """Every beginning of a valid spec."""
