@@ -33,9 +33,7 @@ def workspace(mappings: int) -> dict[str, bytes]:
 
 def _mapping(n: int) -> str:
     plain = "\n".join(f"  field_{i} -> col_{i} {{ trim | uppercase | null_if_empty }}" for i in range(8))
-    fields = "\n".join(
-        f'  field_{i} VARCHAR({i + 10}) (required, note "Field number {i}")' for i in range(12)
-    )
+    fields = "\n".join(f'  field_{i} VARCHAR({i + 10}) (required, note "Field number {i}")' for i in range(12))
     columns = "\n".join(f"  col_{i} VARCHAR({i + 10})" for i in range(14))
     return f"""
 schema left_{n} (owner "team {n % 7}", classification "INTERNAL", note "The left source number {n}") {{

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -226,7 +227,7 @@ def test_cut_offs_that_cannot_be_meant(store: LogStore) -> None:
 
 def test_a_month_in_use_is_deleted_row_by_row(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that holds a month for long neither stops the purge nor makes writers wait; the month goes later."""
-    monkeypatch.setattr("lineagelog.store.purge.ATTEMPTS", 2)
+    monkeypatch.setattr(sys.modules["lineagelog.store.purge"], "ATTEMPTS", 2)  # store.purge is the function
     store.append([event(f"run{n}", OLD) for n in range(5)])
     with store.engine.connect() as reader:
         reader.execute(text(f"SELECT count(*) FROM {store.schema.table('ol_event')}"))

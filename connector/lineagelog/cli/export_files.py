@@ -41,6 +41,4 @@ def _written_before(folder: Path) -> set[str]:
         names = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return set()
-    return {
-        name for name in names if isinstance(name, str) and Path(name).name == name and name.endswith(".json")
-    }
+    return {name for name in names if isinstance(name, str) and Path(name).name == name and name.endswith(".json")}

@@ -116,24 +116,18 @@ Specs = Annotated[
 ]
 DatasetNamespace = Annotated[
     list[str] | None,
-    typer.Option(
-        "--dataset-namespace", "-d", help="NAMESPACE for all schemas, or PATTERN=NAMESPACE for some"
-    ),
+    typer.Option("--dataset-namespace", "-d", help="NAMESPACE for all schemas, or PATTERN=NAMESPACE for some"),
 ]
 JobNamespace = Annotated[str, typer.Option("--job-namespace", help="the namespace of the jobs")]
 Naming = Annotated[
     str,
-    typer.Option(
-        "--naming", help="dataset names, as in database.namespace.schema; [ ] falls away when empty"
-    ),
+    typer.Option("--naming", help="dataset names, as in database.namespace.schema; [ ] falls away when empty"),
 ]
 Database = Annotated[str | None, typer.Option("--database", help="what `database` in --naming stands for")]
 Kind = Annotated[EventKind, typer.Option("--event-kind", help="the events of a job")]
 EventTime = Annotated[
     str | None,
-    typer.Option(
-        "--event-time", help="ISO 8601; default SOURCE_DATE_EPOCH, else the newest change of a spec"
-    ),
+    typer.Option("--event-time", help="ISO 8601; default SOURCE_DATE_EPOCH, else the newest change of a spec"),
 ]
 Producer = Annotated[str, typer.Option("--producer", help="the URI of the producer")]
 ConsumerNamespace = Annotated[
@@ -144,9 +138,7 @@ Standalone = Annotated[
     bool, typer.Option("--standalone-consumers", help="reports and models without sources as DatasetEvents")
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", help="the form of the output")]
-Out = Annotated[
-    Path | None, typer.Option("--out", help="a folder for `files`, else a file; - is the standard output")
-]
+Out = Annotated[Path | None, typer.Option("--out", help="a folder for `files`, else a file; - is the standard output")]
 Reader = Annotated[EngineName, typer.Option("--engine", help="our own parser, or the `satsuma` command")]
 Load = Annotated[bool, typer.Option("--load", help="store the events in the log store")]
 Emit = Annotated[bool, typer.Option("--emit", help="post the events to the configured backend")]
@@ -213,9 +205,7 @@ class _Asked:
             question = f"Dataset namespace{whose} (as in snowflake://account or postgres://host:5432)"
             self.namespaces = (*self.namespaces, str(typer.prompt(question, err=True)))
         elif not rules:
-            raise SettingsError(
-                "the dataset namespace is missing: give --dataset-namespace, as in snowflake://account"
-            )
+            raise SettingsError("the dataset namespace is missing: give --dataset-namespace, as in snowflake://account")
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,9 +338,7 @@ def settle_time(given: str | None, files: Sequence[str], epoch: str | None) -> d
         try:
             time = datetime.fromisoformat(given)
         except ValueError:
-            raise SettingsError(
-                f"--event-time '{given}' is not a time such as 2025-01-31T06:00:00Z"
-            ) from None
+            raise SettingsError(f"--event-time '{given}' is not a time such as 2025-01-31T06:00:00Z") from None
         return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     if epoch:
         try:

@@ -122,9 +122,7 @@ def test_one_file(spec: Path, tmp_path: Path) -> None:
 def test_a_folder_stands_for_its_specs(spec: Path, tmp_path: Path) -> None:
     """All .stm files below; a folder without one is an error."""
     (spec.parent / "more").mkdir()
-    (spec.parent / "more" / "z.stm").write_text(
-        "schema z { v INT }\nmapping last { source { z } target { z } }"
-    )
+    (spec.parent / "more" / "z.stm").write_text("schema z { v INT }\nmapping last { source { z } target { z } }")
     done = run(spec.parent, *HERE, "--check", "--json")
     assert json.loads(done.stdout)["events"] == 3
     (tmp_path / "empty").mkdir()
@@ -219,9 +217,7 @@ def test_problems_are_told_and_fail_with_strict(spec: Path) -> None:
     assert run(spec, *HERE, "--check", "--strict", "--json").exit_code == 1
 
 
-def test_invalid_events_are_not_delivered(
-    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_events_are_not_delivered(spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the schemas reject is told, exit code 1, and nothing is written."""
     monkeypatch.setattr(command, "validate", lambda events, progress: ["m: run/runId: no"])
     done = run(spec, *HERE, "--out", tmp_path / "out")
@@ -283,10 +279,7 @@ def test_options_that_do_not_work_out(arguments: tuple[str, ...], told: str, spe
 
 def test_a_missing_file_and_an_unwritable_place_are_told(spec: Path, tmp_path: Path) -> None:
     """One line each."""
-    assert (
-        "gone.stm: cannot be read: No such file or directory"
-        in run(tmp_path / "gone.stm", *HERE, "--check").stderr
-    )
+    assert "gone.stm: cannot be read: No such file or directory" in run(tmp_path / "gone.stm", *HERE, "--check").stderr
     done = run(spec, *HERE, "--out", spec)
     assert (done.exit_code, "cannot be written" in done.stderr) == (2, True)
 

@@ -51,9 +51,7 @@ def broken(change: Any) -> list[str]:
             '"fields" is a required property',
         ),
         (
-            lambda e: e["inputs"][0]["facets"].update(
-                columnLineage=e["outputs"][0]["facets"]["columnLineage"]
-            ),
+            lambda e: e["inputs"][0]["facets"].update(columnLineage=e["outputs"][0]["facets"]["columnLineage"]),
             "belongs to outputs",
         ),
         (lambda e: e["outputs"][0]["facets"]["satsuma_modelling"].update(scdType="2"), "scdType"),

@@ -74,9 +74,7 @@ def original(name: str, stm: str | None, shared: Path) -> Path:
     folder, file = name.split("__")
     examples = os.environ.get("SATSUMA_EXAMPLES")
     if not examples:
-        pytest.skip(
-            "the spec of this recording is not handed (set SATSUMA_EXAMPLES to the examples of satsuma-lang)"
-        )
+        pytest.skip("the spec of this recording is not handed (set SATSUMA_EXAMPLES to the examples of satsuma-lang)")
     return Path(examples) / folder / f"{file}.stm"
 
 
@@ -107,8 +105,7 @@ def test_our_edges_are_those_of_the_graph(name: str, shared: Path) -> None:
     targets = {to for _, _, to in recorded}
     for _, source, to in recorded - ours:
         is_container = (
-            any(other.startswith(to + ".") for other in targets)
-            or to.rpartition(".")[2] in to.rpartition(".")[0]
+            any(other.startswith(to + ".") for other in targets) or to.rpartition(".")[2] in to.rpartition(".")[0]
         )
         assert is_container or source.rpartition(".")[0] == to.rpartition(".")[0]
 
@@ -250,9 +247,7 @@ def test_an_anonymous_mapping_is_read_from_the_graph_and_leaks_no_path() -> None
 def test_nested_spreads_are_asked_for_again() -> None:
     """`schema` leaves spreads in records unexpanded; `fields` expands them."""
     unexpanded = [{"name": "r", "type": "record", "children": [], "hasSpreads": True, "spreads": ["f"]}]
-    expanded = [
-        {"name": "r", "type": "record", "children": [{"name": "x", "type": "INT", "fromFragment": "f"}]}
-    ]
+    expanded = [{"name": "r", "type": "record", "children": [{"name": "x", "type": "INT", "fromFragment": "f"}]}]
     engine = answers(
         graph={"nodes": [node("schema", "a")], "edges": []},
         schema={**schema("a"), "fields": unexpanded},
@@ -276,9 +271,7 @@ def test_an_answer_that_is_no_json_is_told_in_one_line() -> None:
         engine.read(["f.stm"])
 
 
-def test_without_the_command_the_error_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_the_command_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is not on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SettingsError, match="not on PATH: install it, or use --engine own"):

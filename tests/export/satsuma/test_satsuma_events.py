@@ -58,9 +58,7 @@ def test_an_event_has_what_the_specification_asks_for() -> None:
 )
 def test_job_names_are_kebab_case(head: str, name: str) -> None:
     """Lower case with hyphens; an anonymous mapping is called by its schemas."""
-    made = run_export(
-        f"schema a {{ x INT }}\nschema b {{ y INT }}\n{head} {{ source {{ a }} target {{ b }} }}"
-    )
+    made = run_export(f"schema a {{ x INT }}\nschema b {{ y INT }}\n{head} {{ source {{ a }} target {{ b }} }}")
     assert made.events[0]["job"]["name"] == name
 
 
@@ -124,9 +122,7 @@ def test_standalone_consumers_are_dataset_events() -> None:
 
 def test_a_report_with_an_unknown_source_is_an_error() -> None:
     """A source that is not there would be lineage to nothing."""
-    with pytest.raises(
-        SatsumaError, match=r"main\.stm:2:1: report 'r' has the unknown source 'aa'; did you mean 'a'"
-    ):
+    with pytest.raises(SatsumaError, match=r"main\.stm:2:1: report 'r' has the unknown source 'aa'; did you mean 'a'"):
         run_export("schema a { x INT }\nschema r (report, source {aa}) { v INT }")
 
 
@@ -195,9 +191,7 @@ def test_naming_patterns(naming: str, names: list[str]) -> None:
 
 def test_two_schemas_with_one_dataset_name_are_an_error() -> None:
     """The naming pattern must tell them apart."""
-    text = (
-        "schema a { x INT }\nnamespace n { schema a { y INT } }\nmapping o { source { a } target { n::a } }"
-    )
+    text = "schema a { x INT }\nnamespace n { schema a { y INT } }\nmapping o { source { a } target { n::a } }"
     with pytest.raises(SettingsError, match=r"'a' and 'n::a' would both be the dataset snowflake://acme a"):
         run_export(text, naming="schema")
 

@@ -20,8 +20,7 @@ def target(head: str, body: str = "k INT", extra: str = "") -> Exports:
 def modelling(head: str, body: str = "k INT", name: str = "t") -> dict[str, Any]:
     """The modelling facet of the target schema."""
     made = run_export(
-        f"schema s {{ x INT }}\nschema {name} {head} {{ {body} }}\n"
-        f"mapping m {{ source {{ s }} target {{ {name} }} }}"
+        f"schema s {{ x INT }}\nschema {name} {head} {{ {body} }}\nmapping m {{ source {{ s }} target {{ {name} }} }}"
     )
     return content(made.dataset(name)["satsuma_modelling"])
 
@@ -30,8 +29,7 @@ def test_a_plain_schema_has_its_columns_and_nothing_else() -> None:
     """No note, no owner, no token: the schema facet alone, with a description only where there is a note."""
     made = target(
         "",
-        'k INT (note "The key")\n plain list_of STRING\n'
-        " r record { a INT l list_of record { b INT } }\n bare (pk)",
+        'k INT (note "The key")\n plain list_of STRING\n r record { a INT l list_of record { b INT } }\n bare (pk)',
     )
     assert list(made.dataset("s")) == ["schema"]
     assert made.dataset("t")["schema"]["fields"] == [
@@ -193,8 +191,7 @@ def test_a_fact_with_its_grain_references_and_measures() -> None:
     assert modelling(
         "(fact, grain {k, n}, ref @dim_customer.customer_id, ref dim_date.ordered, ref dim_date.shipped,\n"
         " ref mart::dim_product.sku, snapshot periodic)",
-        "k INT\n n INT\n amount INT (required, measure additive)\n price INT (measure non_additive)\n"
-        " loaded_at DATE",
+        "k INT\n n INT\n amount INT (required, measure additive)\n price INT (measure non_additive)\n loaded_at DATE",
     ) == {
         "entityType": "fact",
         "grain": ["k", "n"],

@@ -54,9 +54,7 @@ def export_text(text: str) -> None:
     """Read a text, export it, validate the events: the documented errors are fine, events must be valid."""
     try:
         spec = OwnEngine(lambda path: text.encode()).read(["main.stm"])
-        made = export(
-            spec, ExportOptions(event_time=WHEN, dataset_namespace="x://y", standalone_consumers=True)
-        )
+        made = export(spec, ExportOptions(event_time=WHEN, dataset_namespace="x://y", standalone_consumers=True))
     except (InputError, SettingsError) as error:
         assert "\n" not in str(error)
     else:

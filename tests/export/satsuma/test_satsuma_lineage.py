@@ -119,8 +119,7 @@ def test_paths_reach_into_records_on_both_sides() -> None:
 def test_each_and_nested_arrows_give_relative_paths_and_no_entry_of_their_own() -> None:
     """Paths inside are relative, with or without the dot; the containers have no lineage themselves."""
     found = made(
-        "each lines -> items { .sku -> .code { trim }\n qty -> n }\n"
-        "customer -> r { .email -> .x\n city -> y }"
+        "each lines -> items { .sku -> .code { trim }\n qty -> n }\ncustomer -> r { .email -> .x\n city -> y }"
     )
     assert {name: found.sources("m", name) for name in found.lineage("m")} == {
         "items.code": ["orders.lines.sku"],
@@ -133,9 +132,7 @@ def test_each_and_nested_arrows_give_relative_paths_and_no_entry_of_their_own() 
 
 def test_flatten_onto_the_target_schema_leads_to_its_own_fields() -> None:
     """`flatten x -> <target schema>` unnests into the schema itself, and gives no phantom field."""
-    found = made(
-        "flatten lines -> t { .sku -> a\n .qty -> .b }\n flatten orders.lines -> items { .sku -> .code }"
-    )
+    found = made("flatten lines -> t { .sku -> a\n .qty -> .b }\n flatten orders.lines -> items { .sku -> .code }")
     assert {name: found.sources("m", name) for name in found.lineage("m")} == {
         "a": ["orders.lines.sku"],
         "b": ["orders.lines.qty"],
@@ -180,9 +177,7 @@ def test_backticked_names_stay_whole() -> None:
 
 def test_references_in_prose_are_inputs() -> None:
     """`@field`, `@schema.field` and bare references join the inputs as INDIRECT, each once."""
-    found = made(
-        '-> a { "From @person_id, @orders.customer.email and @person_id" }\nid -> b { @id plus @people.city }'
-    )
+    found = made('-> a { "From @person_id, @orders.customer.email and @person_id" }\nid -> b { @id plus @people.city }')
     assert found.sources("m", "a") == ["people.person_id", "orders.customer.email"]
     assert found.lineage("m")["a"]["inputFields"][0]["transformations"] == [
         {"type": "INDIRECT", "description": "(inferred from NL @ref)", "masking": False}
@@ -281,9 +276,7 @@ def test_column_lineage_stands_on_outputs_only() -> None:
 
 def test_a_mapping_without_target_or_source_is_told() -> None:
     """The skeleton of a mapping is exported with empty sides."""
-    found = run_export(
-        "schema a { x INT }\nmapping m { source { a } x -> y }\nmapping n { target { a } -> x { now } }"
-    )
+    found = run_export("schema a { x INT }\nmapping m { source { a } x -> y }\nmapping n { target { a } -> x { now } }")
     assert found.event("m")["outputs"] == []
     assert [problem.split(": ", 1)[1] for problem in found.problems] == [
         "mapping 'm' has no target",

@@ -59,8 +59,7 @@ def test_file_names_are_safe_and_unique() -> None:
     """Names that differ in case only, that are long or odd, become files of their own in one folder."""
     head = "schema s { x INT }\n"
     mappings = [
-        f"schema {name} (report, source {{s}}) {{ v INT }}"
-        for name in ("Board", "board", "`a/b c`", f"`{'x' * 300}`")
+        f"schema {name} (report, source {{s}}) {{ v INT }}" for name in ("Board", "board", "`a/b c`", f"`{'x' * 300}`")
     ]
     files = list(as_files(run_export(head + "\n".join(mappings)).made.events))
     assert files[:3] == ["Board.json", "board~2.json", "a-b-c.json"]

@@ -52,9 +52,7 @@ def test_a_scalar_field_has_its_name_and_type(line: str, name: str, kind: str) -
 
 def test_records_and_lists_nest() -> None:
     """`record`, `list_of record` and `list_of TYPE` give trees, with metadata before the brace."""
-    order, tags = fields(
-        'o record (note "n") { lines list_of record { sku STRING } }\n t list_of DECIMAL(3,1) (pii)'
-    )
+    order, tags = fields('o record (note "n") { lines list_of record { sku STRING } }\n t list_of DECIMAL(3,1) (pii)')
     (lines,) = order.children or ()
     assert isinstance(lines, Field)
     assert (order.type, order.is_list, order.metadata[0].value) == ("record", False, "n")
@@ -96,8 +94,7 @@ def test_metadata_entries_keep_their_values() -> None:
 def test_arrows_of_every_form() -> None:
     """Plain, multi-source, computed, relative, qualified and backticked arrows, with or without spaces."""
     found = arrows(
-        "a->b\n x, y -> z { trim | round(2) }\n -> now { now_utc }\n"
-        ".p -> .q\n crm::orders.id -> `Order Id`.`x.y`"
+        "a->b\n x, y -> z { trim | round(2) }\n -> now { now_utc }\n.p -> .q\n crm::orders.id -> `Order Id`.`x.y`"
     )
     assert [arrow.kind for arrow in found] == ["map", "map", "computed", "map", "map"]
     assert [paths(arrow) for arrow in found] == [
@@ -122,35 +119,28 @@ def test_braces_of_a_single_source_arrow_hold_arrows_or_pipe_text() -> None:
 
 def test_each_and_flatten_nest_and_may_be_field_names() -> None:
     """`each` and `flatten` open blocks; as the name of a field they are no keyword."""
-    block, plain = arrows(
-        'each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n each -> flatten'
-    )
+    block, plain = arrows('each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n each -> flatten')
     assert (block.kind, [child.kind for child in block.children]) == ("each", ["map", "flatten"])
     assert (plain.kind, paths(plain)) == ("map", [("each",), ("flatten",)])
 
 
 def test_a_mapping_may_lack_a_name_and_a_body() -> None:
     """`mapping { }` is legal, and so are join texts and commas left out in `source`."""
-    file = parse(
-        'mapping { }\nmapping `x y` (merge append) { source { a b, `c d` "join on @a.id" ns::e } }', "m.stm"
-    )
+    file = parse('mapping { }\nmapping `x y` (merge append) { source { a b, `c d` "join on @a.id" ns::e } }', "m.stm")
     assert [mapping.name for mapping in file.mappings] == [None, "x y"]
     assert [reference.name for reference in file.mappings[1].sources] == ["a", "b", "c d", "ns::e"]
 
 
 def test_namespaces_qualify_what_is_inside() -> None:
     """Definitions in a namespace have keys with it; a namespace may be opened again."""
-    file = parse(
-        'namespace a (note "n") { schema s { } }\nnamespace a { mapping m { } fragment f { } }', "n.stm"
-    )
+    file = parse('namespace a (note "n") { schema s { } }\nnamespace a { mapping m { } fragment f { } }', "n.stm")
     assert [file.schemas[0].key, file.mappings[0].key, file.fragments[0].key] == ["a::s", "a::m", "a::f"]
 
 
 def test_imports_and_notes_and_transforms() -> None:
     """The remaining blocks of a file."""
     file = parse(
-        'import { a, ns::b, `c d`, } from "x/y.stm"\nnote { "one" "two" }\n'
-        'transform t { ...u v | map { a: "b" } }',
+        'import { a, ns::b, `c d`, } from "x/y.stm"\nnote { "one" "two" }\ntransform t { ...u v | map { a: "b" } }',
         "f.stm",
     )
     assert (file.imports[0].names, file.imports[0].path) == (("a", "ns::b", "c d"), "x/y.stm")
@@ -209,9 +199,7 @@ def test_line_ends_and_byte_order_mark_change_nothing(ends: str) -> None:
         ("schema `a\nb` { }", 1, 8, "found a quote that is never closed"),
     ],
 )
-def test_an_error_names_the_place_and_what_was_expected(
-    text: str, line: int, column: int, message: str
-) -> None:
+def test_an_error_names_the_place_and_what_was_expected(text: str, line: int, column: int, message: str) -> None:
     """`file:line:column`, what was expected and found, and the offending line."""
     with pytest.raises(SatsumaError) as caught:
         parse(text, "bad.stm")

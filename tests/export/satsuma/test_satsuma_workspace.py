@@ -98,9 +98,7 @@ def test_an_unknown_schema_in_a_mapping_is_an_error_with_a_hint() -> None:
 def test_a_schema_of_another_namespace_is_hinted_at() -> None:
     """A bare name that exists in a namespace only is not found from outside."""
     with pytest.raises(SatsumaError, match=r"unknown target schema 'b'; did you mean 'mart::b'\?"):
-        read_spec(
-            "namespace mart { schema b { y INT } }\nschema a { x INT }\nmapping m { source {a} target {b} }"
-        )
+        read_spec("namespace mart { schema b { y INT } }\nschema a { x INT }\nmapping m { source {a} target {b} }")
 
 
 def test_names_are_looked_up_in_the_own_namespace_first() -> None:
@@ -126,9 +124,7 @@ def test_names_are_looked_up_in_the_own_namespace_first() -> None:
 def test_a_schema_that_is_defined_twice_is_an_error() -> None:
     """Both places are named."""
     with pytest.raises(SatsumaError, match=r"two\.stm:1:1: schema 'a' is already defined in main\.stm:2"):
-        read_spec(
-            {"main.stm": 'import { a } from "two.stm"\nschema a { x INT }', "two.stm": "schema a { x INT }"}
-        )
+        read_spec({"main.stm": 'import { a } from "two.stm"\nschema a { x INT }', "two.stm": "schema a { x INT }"})
 
 
 def test_an_imported_name_that_is_not_there_is_a_problem() -> None:
@@ -204,9 +200,7 @@ def test_spreads_of_spreads_and_in_records() -> None:
 
 def test_an_unknown_fragment_is_an_error() -> None:
     """A schema with an unknown spread would lack columns."""
-    with pytest.raises(
-        SatsumaError, match=r"main\.stm:2:12: there is no fragment 'audit field'; did you mean"
-    ):
+    with pytest.raises(SatsumaError, match=r"main\.stm:2:12: there is no fragment 'audit field'; did you mean"):
         read_spec("fragment `audit fields` { x INT }\nschema a { ...audit field\n}")
 
 
@@ -232,18 +226,13 @@ def test_fragments_in_a_very_long_chain_are_an_error() -> None:
 
 def test_a_thousand_files_that_import_the_next_are_read() -> None:
     """The length of a chain of imports has no limit."""
-    files = {
-        f"f{n}.stm": f'import {{ s{n + 1} }} from "f{n + 1}.stm"\nschema s{n} {{ x INT }}'
-        for n in range(1500)
-    }
+    files = {f"f{n}.stm": f'import {{ s{n + 1} }} from "f{n + 1}.stm"\nschema s{n} {{ x INT }}' for n in range(1500)}
     assert len(read_spec({**files, "f1500.stm": "schema s1500 { x INT }"}).schemas) == 1501
 
 
 def test_a_fragment_may_stand_as_a_source() -> None:
     """A mapping may name a fragment; it is a dataset then."""
-    made = run_export(
-        "fragment f { x INT }\nschema b { y INT }\nmapping m { source { f } target { b } x -> y }"
-    )
+    made = run_export("fragment f { x INT }\nschema b { y INT }\nmapping m { source { f } target { b } x -> y }")
     assert made.columns("f") == {"x": "INT"}
     assert made.sources("m", "y") == ["f.x"]
 
@@ -251,10 +240,7 @@ def test_a_fragment_may_stand_as_a_source() -> None:
 def test_records_that_nest_without_end_through_fragments_are_an_error() -> None:
     """Fragments whose records spread each other's records are refused before they are too deep to walk."""
     opening, closing = "r record { " * 50, "}" * 50
-    chain = [
-        f"fragment f{n} {{ {opening} ...f{n - 1}\n{closing} }}\nschema s{n} {{ ...f{n}\n}}"
-        for n in range(1, 10)
-    ]
+    chain = [f"fragment f{n} {{ {opening} ...f{n - 1}\n{closing} }}\nschema s{n} {{ ...f{n}\n}}" for n in range(1, 10)]
     with pytest.raises(SatsumaError, match=r"nested more than 128 deep through fragments"):
         read_spec("\n".join(["fragment f0 { x INT }", *chain]))
 
@@ -262,8 +248,7 @@ def test_records_that_nest_without_end_through_fragments_are_an_error() -> None:
 def test_a_field_that_is_declared_twice_is_told() -> None:
     """The first declaration stands."""
     made = run_export(
-        "schema a { x INT\n r record { y INT  y TEXT }\n x TEXT }\n"
-        "mapping m { source { a } target { a } x -> r.y }"
+        "schema a { x INT\n r record { y INT  y TEXT }\n x TEXT }\nmapping m { source { a } target { a } x -> r.y }"
     )
     assert made.columns("a") == {"x": "INT", "r.y": "INT"}
     assert sorted(made.problems) == [

@@ -46,9 +46,7 @@ class ArrowParser(MetadataParser):
             return self.ends[self.at] < self.starts[self.at + 1]
         return following in NAMES
 
-    def _arrow_body(
-        self, sources: tuple[Path, ...], target: Path, depth: int, place: tuple[int, int]
-    ) -> Arrow:
+    def _arrow_body(self, sources: tuple[Path, ...], target: Path, depth: int, place: tuple[int, int]) -> Arrow:
         metadata = self.metadata()
         kind = "map" if sources else "computed"
         if self.kind != "{":
@@ -224,9 +222,7 @@ class BodyReader(ArrowParser):
         for index in range(len(self.kinds) - 1):
             if index and self.ends[index - 1] < self.starts[index]:
                 parts.append(" ")
-            parts.append(
-                " ".join(self.lexeme(index).split()) if self.kinds[index] in STRINGS else self.lexeme(index)
-            )
+            parts.append(" ".join(self.lexeme(index).split()) if self.kinds[index] in STRINGS else self.lexeme(index))
         return "".join(parts)
 
 

@@ -85,9 +85,7 @@ def summarize(export: Export, failures: Iterable[str] = ()) -> Summary:
                 carriers["dataset", dataset["namespace"], dataset["name"]] = dataset["facets"]
         covered.update(item.covered)
         targets.update(item.targets)
-    columns = [
-        (key, column.path) for key in sorted(targets) for column in export.resolver.tables[key].columns
-    ]
+    columns = [(key, column.path) for key in sorted(targets) for column in export.resolver.tables[key].columns]
     comments = Counter(entry["type"] for facets in carriers.values() for entry in _warnings(facets))
     own = Counter(name for facets in carriers.values() for name in facets if name.startswith("satsuma_"))
     return Summary(
@@ -143,17 +141,13 @@ class _Checker:
         try:
             import jsonschema_rs
         except ImportError:
-            raise SettingsError(
-                "validating needs the extra 'export': pip install 'lineagelog[export]'"
-            ) from None
+            raise SettingsError("validating needs the extra 'export': pip install 'lineagelog[export]'") from None
         registry = jsonschema_rs.Registry(list(schemas.items()))
 
         def validator(reference: str) -> Any:
             return jsonschema_rs.validator_for({"$ref": reference}, registry=registry, validate_formats=True)
 
-        self._events = {
-            kind: validator(f"{SPEC}#/$defs/{kind}") for kind in ("RunEvent", "JobEvent", "DatasetEvent")
-        }
+        self._events = {kind: validator(f"{SPEC}#/$defs/{kind}") for kind in ("RunEvent", "JobEvent", "DatasetEvent")}
         self._facets = {at: (validator(url), url) for at, url in _facet_definitions(schemas)}
         self._runs: set[tuple[str, str]] = set()
         self._seen: dict[int, Json] = {}  # keeps the facets alive, so that an id means one facet

@@ -42,9 +42,7 @@ def read_arrows(
     return tuple(reader.arrow(arrow, (), ()) for arrow in arrows)
 
 
-def anonymous_arrows(
-    edges: list[Json], sources: tuple[str, ...], targets: tuple[str, ...]
-) -> tuple[Arrow, ...]:
+def anonymous_arrows(edges: list[Json], sources: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Arrow, ...]:
     """The arrows of a mapping without a name, which the command shows in the graph only.
 
     The graph also has an edge for each `each`, `flatten` and nested arrow; it leads to what others lead into.
@@ -114,9 +112,7 @@ class _Reader:
             froms = (read_path(arrow["src"]), *self._further(record, source))
         kind = arrow["kind"]
         within = (*source, *froms[0].names) if froms else source
-        children = tuple(
-            self.arrow(child, within, (*target, *into.names)) for child in arrow.get("children", [])
-        )
+        children = tuple(self.arrow(child, within, (*target, *into.names)) for child in arrow.get("children", []))
         kind = "map" if kind == "nested" and not children else kind
         return Arrow(
             kind,

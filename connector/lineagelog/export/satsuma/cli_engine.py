@@ -23,9 +23,7 @@ type Json = dict[str, Any]
 
 COMMAND = "satsuma"
 _ANONYMOUS = "<anon>@"
-_FATAL_RULES = frozenset(
-    {"parse-error", "missing-node", "missing-import", "duplicate-definition", "circular-spread"}
-)
+_FATAL_RULES = frozenset({"parse-error", "missing-node", "missing-import", "duplicate-definition", "circular-spread"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,7 @@ class CliEngine:
         graph = self._ask("graph", entry)
         nodes = graph["nodes"]
         schemas = {
-            _key(node["id"]): self._schema(node, entry)
-            for node in nodes
-            if node["kind"] in ("schema", "metric")
+            _key(node["id"]): self._schema(node, entry) for node in nodes if node["kind"] in ("schema", "metric")
         }
         edges: dict[str, list[Json]] = {}
         for edge in graph["edges"]:
@@ -144,9 +140,7 @@ class CliEngine:
             metadata = _metadata(found.get("metadata"))
             notes = self._notes(key, entry, metadata)
             arrows = read_arrows(found["arrows"], edges, [schemas[source] for source in sources], _metadata)
-        return Mapping(
-            namespace, name, node["file"], node["line"], 0, metadata, notes, sources, targets, arrows
-        )
+        return Mapping(namespace, name, node["file"], node["line"], 0, metadata, notes, sources, targets, arrows)
 
     def _notes(self, key: str, entry: str, metadata: tuple[Meta, ...]) -> tuple[str, ...]:
         """The `note { }` blocks of a body: `meta` lists them behind the metadata's own notes."""
@@ -155,9 +149,7 @@ class CliEngine:
         notes = [item["text"] for item in self._ask("meta", key, entry)["entries"] if item["kind"] == "note"]
         return tuple(notes[sum(1 for item in metadata if item.kind == "note") :])
 
-    def _comments(
-        self, entry: str, schemas: dict[str, Schema], mappings: tuple[Mapping, ...]
-    ) -> tuple[Comment, ...]:
+    def _comments(self, entry: str, schemas: dict[str, Schema], mappings: tuple[Mapping, ...]) -> tuple[Comment, ...]:
         """`warnings` mixes `//!` and `//?`: what `--questions` lists are the questions."""
         questions = {_at(item) for item in self._ask("warnings", entry, "--questions")["items"]}
         lines = {("schema", key): schema.line for key, schema in schemas.items()}

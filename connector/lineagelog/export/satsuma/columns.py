@@ -113,9 +113,7 @@ def _levels(fields: Iterable[object]) -> Iterator[tuple[str, Field]]:
     while level:
         yield from level
         level = [
-            (f"{path}.{child.name}", child)
-            for path, field in level
-            for child in fields_only(field.children or ())
+            (f"{path}.{child.name}", child) for path, field in level for child in fields_only(field.children or ())
         ]
 
 

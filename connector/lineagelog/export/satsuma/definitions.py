@@ -37,9 +37,7 @@ class Definitions:
                     file, block, f"{kind} '{block.key}' is already defined in {where}; rename one of the two"
                 )
 
-    def error(
-        self, file: str, at: SchemaBlock | MappingBlock | Reference | Spread, message: str
-    ) -> SatsumaError:
+    def error(self, file: str, at: SchemaBlock | MappingBlock | Reference | Spread, message: str) -> SatsumaError:
         """An error at a block or reference of a file."""
         return SatsumaError(
             message, file=file, line=at.line, column=at.column, excerpt=self.sources[file].line_at(at.line)

@@ -157,23 +157,18 @@ class _Export:
     def _identity(self, schema: Schema) -> tuple[str, str]:
         namespace = self.options.namespace_of(schema.key, consumer_tool(schema))
         if namespace is None:
-            raise SettingsError(
-                f"schema '{schema.key}' has no dataset namespace: give one for it or for all schemas"
-            )
+            raise SettingsError(f"schema '{schema.key}' has no dataset namespace: give one for it or for all schemas")
         name = self.options.dataset_name(schema.key)
         other = self._identities.setdefault((namespace, name), schema.key)
         if other != schema.key:
             raise SettingsError(
-                f"'{other}' and '{schema.key}' would both be the dataset {namespace} {name}: "
-                "use another naming pattern"
+                f"'{other}' and '{schema.key}' would both be the dataset {namespace} {name}: use another naming pattern"
             )
         return namespace, name
 
     def _output(self, key: str, lineage: Lineage) -> Json:
         dataset = self.dataset(key)
-        fields = {
-            path: self._column(entry) for (schema, path), entry in lineage.entries.items() if schema == key
-        }
+        fields = {path: self._column(entry) for (schema, path), entry in lineage.entries.items() if schema == key}
         if not fields:
             return dataset
         facet = self._facets.standard("ColumnLineageDatasetFacet", {"fields": fields})
@@ -266,9 +261,7 @@ class _Comments:
         found = [(comment, own.get(comment.line)) for comment in self._by_block.get(at, ())]
         for fragment in dict.fromkeys(origin for origin, _ in spread):
             comments = self._by_fragment.get(fragment, ())
-            found += [
-                (item, spread[fragment, item.line]) for item in comments if (fragment, item.line) in spread
-            ]
+            found += [(item, spread[fragment, item.line]) for item in comments if (fragment, item.line) in spread]
         return found
 
     def of_mapping(self, lineage: Lineage) -> list[tuple[Comment, str | None]]:

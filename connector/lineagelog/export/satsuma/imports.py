@@ -51,9 +51,7 @@ def import_problems(files: Mapping[str, File], definitions: Definitions) -> list
     return problems
 
 
-def _out_of_scope(
-    path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]
-) -> Iterator[Problem]:
+def _out_of_scope(path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]) -> Iterator[Problem]:
     for _, at, key in uses:
         if key not in scope:
             scope.add(key)  # told once per file
@@ -63,11 +61,7 @@ def _out_of_scope(
 
 
 def _defined(file: File) -> list[str]:
-    return [
-        block.key
-        for block in (*file.schemas, *file.fragments, *file.transforms, *file.mappings)
-        if block.name
-    ]
+    return [block.key for block in (*file.schemas, *file.fragments, *file.transforms, *file.mappings) if block.name]
 
 
 def _named(name: str, file: File) -> set[str]:

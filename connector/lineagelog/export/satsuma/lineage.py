@@ -171,9 +171,7 @@ class _Work:
             return
         self.arrow_lines[arrow.line] = found.path
         if not found.path:
-            self.report(
-                arrow, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow"
-            )
+            self.report(arrow, f"'{_shown(target)}' is a schema, not a field: no column lineage for this arrow")
             return
         if not found.declared:
             self.report(arrow, f"target field '{found.path}' is not declared in '{found.schema}'")

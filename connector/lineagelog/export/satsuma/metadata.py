@@ -121,10 +121,7 @@ def value_of(metadata: tuple[Meta, ...], key: str) -> str | None:
 def values_of(metadata: tuple[Meta, ...], key: str) -> tuple[str, ...]:
     """The items of all entries with this key: `{a, b}` gives two, a plain value one."""
     return tuple(
-        item
-        for entry in metadata
-        if entry.kind == "kv" and entry.key == key
-        for item in split_list(entry.value)
+        item for entry in metadata if entry.kind == "kv" and entry.key == key for item in split_list(entry.value)
     )
 
 

@@ -89,9 +89,7 @@ def namespace_options(values: tuple[str, ...]) -> tuple[str | None, tuple[Namesp
         pattern, mark, namespace = value.partition("=")
         if not mark or "://" in pattern:
             if default is not None and default != value:
-                raise SettingsError(
-                    f"there are two dataset namespaces for everything: '{default}' and '{value}'"
-                )
+                raise SettingsError(f"there are two dataset namespaces for everything: '{default}' and '{value}'")
             default = value
         else:
             rules.append(NamespaceRule(pattern.strip(), namespace.strip()))
@@ -137,7 +135,5 @@ def _render(naming: str, key: str, database: str) -> str:
     def group(found: re.Match[str]) -> str:
         return found[1] if all(values[word] for word in _KEYWORD.findall(found[1])) else ""
 
-    parts = (
-        _KEYWORD.sub(lambda word: values[word[1]], part) for part in _GROUP.sub(group, naming).split(".")
-    )
+    parts = (_KEYWORD.sub(lambda word: values[word[1]], part) for part in _GROUP.sub(group, naming).split("."))
     return ".".join(part for part in parts if part)

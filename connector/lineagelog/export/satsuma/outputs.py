@@ -73,9 +73,7 @@ if __name__ == "__main__":
 
 def as_array(events: Iterable[Exported]) -> bytes:
     """One JSON array of all events."""
-    return orjson.dumps(
-        [item.event for item in events], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    )
+    return orjson.dumps([item.event for item in events], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def as_lines(events: Iterable[Exported]) -> list[bytes]:

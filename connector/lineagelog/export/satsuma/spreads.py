@@ -40,15 +40,11 @@ def expand(block: SchemaBlock, file: str, definitions: Definitions) -> tuple[Fie
     """
     fields, depth = _fields(block.items, _Scope(file, block.namespace), definitions)
     if depth > MAX_RECORDS:
-        raise definitions.error(
-            file, block, f"records are nested more than {MAX_RECORDS} deep through fragments"
-        )
+        raise definitions.error(file, block, f"records are nested more than {MAX_RECORDS} deep through fragments")
     return fields
 
 
-def _fields(
-    items: Iterable[Field | Spread], scope: _Scope, definitions: Definitions
-) -> tuple[tuple[Field, ...], int]:
+def _fields(items: Iterable[Field | Spread], scope: _Scope, definitions: Definitions) -> tuple[tuple[Field, ...], int]:
     """The fields of a body, and how deep its records are nested."""
     found: dict[str, Field] = {}
     spreads: list[Spread] = []
@@ -74,9 +70,7 @@ def _field(field: Field, scope: _Scope, definitions: Definitions) -> tuple[Field
     return replace(field, children=children, origin=scope.origin), depth + 1
 
 
-def _fragment_fields(
-    spread: Spread, scope: _Scope, definitions: Definitions
-) -> tuple[tuple[Field, ...], int]:
+def _fragment_fields(spread: Spread, scope: _Scope, definitions: Definitions) -> tuple[tuple[Field, ...], int]:
     """The fields of the fragment that a spread names; each fragment is expanded once."""
     key = find_key(spread.name, scope.namespace, definitions.fragments)
     if key is None:

@@ -71,9 +71,7 @@ def _description(body: str) -> str:
 
 def _bare(text: str) -> str:
     quoted = len(text) >= 2 and text[0] == text[-1] == '"'
-    return (
-        prose(text.strip('"') if text.startswith('"""') else text[1:-1]) if quoted else " ".join(text.split())
-    )
+    return prose(text.strip('"') if text.startswith('"""') else text[1:-1]) if quoted else " ".join(text.split())
 
 
 def references(text: str) -> tuple[AtReference, ...]:

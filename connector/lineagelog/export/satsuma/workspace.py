@@ -77,8 +77,7 @@ class _Loader:
                 raise InputError(f"{path}: cannot be read: {reason}") from None
             file, statement = importer
             raise SatsumaError(
-                f"the imported file {path} cannot be read: {reason}; "
-                "correct the path, which is relative to this file",
+                f"the imported file {path} cannot be read: {reason}; correct the path, which is relative to this file",
                 file=file,
                 line=statement.line,
                 column=statement.column,
@@ -123,9 +122,7 @@ def _repeated(files: Iterable[File]) -> Iterator[Problem]:
                     if isinstance(item, Spread):
                         continue
                     if item.name in seen:
-                        message = (
-                            f"field '{item.name}' is declared twice in '{block.key}'; the first one stands"
-                        )
+                        message = f"field '{item.name}' is declared twice in '{block.key}'; the first one stands"
                         yield Problem(message, file.path, item.line, item.column)
                     seen.add(item.name)
                     bodies += [item.children] if item.children else []
@@ -133,9 +130,7 @@ def _repeated(files: Iterable[File]) -> Iterator[Problem]:
 
 def _schema(block: SchemaBlock, file: str, definitions: Definitions) -> Schema:
     fields = expand(block, file, definitions)
-    return Schema(
-        block.key, block.namespace, block.name or "", file, block.line, block.metadata, block.notes, fields
-    )
+    return Schema(block.key, block.namespace, block.name or "", file, block.line, block.metadata, block.notes, fields)
 
 
 def _mapping(block: MappingBlock, file: str, definitions: Definitions, schemas: dict[str, Schema]) -> Mapping:
