@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
@@ -37,7 +39,7 @@ def load(
         bodies, positions = [delivery.body for delivery in chunk], [delivery.position for delivery in chunk]
         return door.take(bodies, source=source, positions=positions)
 
-    with ThreadPoolExecutor(connections, thread_name_prefix="lineagelog-load") as pool:
+    with _rare_collections(), ThreadPoolExecutor(connections, thread_name_prefix="lineagelog-load") as pool:
         running: deque[Future[list[Outcome]]] = deque()
         try:
             for chunk in _batches(deliveries, batch):
@@ -62,3 +64,14 @@ def _batches(deliveries: Iterable[Delivery], count: int) -> Iterator[list[Delive
             chunk, size = [], 0
     if chunk:
         yield chunk
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python's cycle collector run rarely: events are trees without cycles, and it took an eighth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
