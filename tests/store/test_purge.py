@@ -153,7 +153,7 @@ def test_times_outside_of_the_months(store: LogStore) -> None:
     assert store.append([event("again", "2150-01-01T00:00:00Z")]).stored == 1
 
 
-@settings(PROPERTY, max_examples=40)
+@settings(PROPERTY, max_examples=25)
 @given(
     items=st.lists(
         st.tuples(trees, st.integers(1, 12)).map(

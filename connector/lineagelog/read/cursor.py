@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -30,7 +30,7 @@ def decode(listing: str, kinds: tuple[type, ...], cursor: str) -> Key:
     try:
         if len(cursor) > _MAX_LENGTH:
             raise ValueError("too long")
-        data = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+        data = b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         name, *parts = msgspec.json.decode(data, type=list[int | str])
         if name != listing:
             raise ValueError(f"made by {name}")

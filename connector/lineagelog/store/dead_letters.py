@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from msgspec import Struct
@@ -149,10 +149,10 @@ class DeadLetters:
 
     def _batches(self, wanted: Filter) -> Iterator[tuple[Sequence[int], int]]:
         """The ids of letters to try, in batches of bounded size, and how many truncated ones were among them."""
-        after = 0
+        after, last = 0, self._last_id()
         while rows := self.list(wanted, limit=RETRY_AT_ONCE, after=after):
             after = rows[-1].id
-            open_rows = [row for row in rows if row.state != "retried"]
+            open_rows = [row for row in rows if row.state != "retried" and row.id <= last]
             truncated = sum(row.truncated for row in open_rows)
             batch: Sequence[int] = ()
             size = 0
@@ -166,51 +166,62 @@ class DeadLetters:
                 size += row.kept_size
             yield batch, truncated
 
+    def _last_id(self) -> int:
+        """The newest letter; what a retry adds itself is not tried again."""
+        with translated_errors(), self._store.engine.connect() as connection:
+            return int(connection.execute(select(func.coalesce(func.max(self._table.c.id), 0))).scalar_one())
+
     def _retry(self, parse: Parse, letter_ids: Sequence[int]) -> Retried:
         if not letter_ids:
             return Retried(0, 0, 0, 0)
-        parsed = self._parse(parse, letter_ids)
-        events = {number: item for number, item in parsed.items() if isinstance(item, Event)}
-        refused = {number: item for number, item in parsed.items() if isinstance(item, Rejected)}
+        letters = self._parse(parse, letter_ids)
+        events = {letter.id: letter.parsed for letter in letters if isinstance(letter.parsed, Event)}
+        refused = {letter.id: letter.parsed for letter in letters if isinstance(letter.parsed, Rejected)}
         stored = expired = 0
         if events:
             mark = _Mark(self._store, events)
-            positions = [f"dead letter {number}" for number in events]
-            appended = self._store.append(
-                list(events.values()), source="retry", positions=positions, in_transaction=mark
-            )
+            appended = self._store.append(list(events.values()), source="retry", in_transaction=mark)
             stored, expired = appended.stored + appended.duplicate, appended.expired
             numbers = list(events)
             refused |= {numbers[place]: rejected for place, rejected in appended.refusals.items()}
-        for number, rejected in refused.items():
-            self._refuse_again(number, rejected)
+        for letter in letters:
+            if letter.id in refused:
+                self._refuse_again(letter, refused[letter.id])
         return Retried(stored, expired, len(refused), 0)
 
-    def _parse(self, parse: Parse, letter_ids: Sequence[int]) -> dict[int, Event | Rejected]:
+    def _parse(self, parse: Parse, letter_ids: Sequence[int]) -> Sequence[_Letter]:
         table = self._table.c
-        statement = select(table.id, table.payload).where(table.id.in_(letter_ids)).order_by(table.id)
+        columns = table.id, table.source, table.position, table.payload
+        statement = select(*columns).where(table.id.in_(letter_ids)).order_by(table.id)
         with translated_errors(), self._store.engine.connect() as connection:
-            return {number: parse(payload) for number, payload in connection.execute(statement)}
+            rows = connection.execute(statement).all()
+        return [_Letter(number, source, position, parse(payload)) for number, source, position, payload in rows]
 
-    def _refuse_again(self, number: int, rejected: Rejected) -> None:
+    def _refuse_again(self, letter: _Letter, rejected: Rejected) -> None:
         """Give a letter its new reason. Where another letter has these bytes and this reason, it is that one now."""
         name = self._store.schema.table(tables.DEAD_LETTER_TABLE)
-        same = (
+        other = (
             f"SELECT other.id FROM {name} mine JOIN {name} other ON other.sha256 = mine.sha256 "
             "AND other.reason = %(reason)s AND other.id <> mine.id WHERE mine.id = %(id)s FOR UPDATE"
         )
-        values = dead_letter_texts(rejected) | {"id": number}
+        texts = dead_letter_texts(rejected) | {"source": letter.source, "position": letter.position, "state": "new"}
+        assignments = ", ".join(f"{column} = %({column})s" for column in texts)
         with translated_errors(), driver_connection(self._store.engine) as connection:
-            if connection.execute(same, values).fetchone() is None:
-                connection.execute(
-                    f"UPDATE {name} SET reason = %(reason)s, json_path = %(json_path)s, detail = %(detail)s, "
-                    "run_id = %(run_id)s, job_namespace = %(job_namespace)s, job_name = %(job_name)s, "
-                    "event_type = %(event_type)s, event_time = %(event_time)s, state = 'new' WHERE id = %(id)s",
-                    values,
-                )
-            else:
-                connection.execute(f"DELETE FROM {name} WHERE id = %(id)s", values)
+            found = connection.execute(other, texts | {"id": letter.id}).fetchone()
+            if found is not None:
+                connection.execute(f"DELETE FROM {name} WHERE id = %s", (letter.id,))
+            left = letter.id if found is None else found[0]
+            connection.execute(f"UPDATE {name} SET {assignments} WHERE id = %(id)s", texts | {"id": left})
             connection.commit()
+
+
+class _Letter(NamedTuple):
+    """A letter that is tried again: what parsing it gives now."""
+
+    id: int
+    source: str
+    position: str
+    parsed: Event | Rejected
 
 
 class _Mark:

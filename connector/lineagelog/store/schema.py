@@ -123,7 +123,7 @@ class LogStoreSchema:
                 CreateIndex(index, if_not_exists=True)
                 for index in sorted(table.indexes, key=lambda index: str(index.name))
             ]
-        texts = [sql(statement) for statement in statements]
+        texts = [sql_named(statement) for statement in statements]
         texts.append(self._lz4_statement())
         texts += [
             self._catch_all("ol_event_before_2000", "MINVALUE", "'2000-01-01 00:00:00+00'"),
@@ -137,8 +137,8 @@ class LogStoreSchema:
         """The statements that describe tables and columns in the catalog, for people who look there."""
         statements: list[str] = []
         for table in self.metadata.sorted_tables:
-            statements.append(sql(SetTableComment(table)))
-            statements += [sql(SetColumnComment(column)) for column in table.columns if column.comment]
+            statements.append(sql_named(SetTableComment(table)))
+            statements += [sql_named(SetColumnComment(column)) for column in table.columns if column.comment]
         return statements
 
     @property

@@ -86,9 +86,9 @@ class Verifier:
         self._schema = store.schema
         names = (part.table for part in _PARTS)
         part = "(SELECT DISTINCT run_id FROM {} WHERE run_id > %(last)s ORDER BY run_id LIMIT %(limit)s)"
-        parts = [part.format(self._schema.table(name)) for name in (tables.EVENT_TABLE, *names)]
+        parts = [part.format(self._table(name)) for name in (tables.EVENT_TABLE, *names)]
         self._next_runs = f"{' UNION '.join(parts)} ORDER BY run_id LIMIT %(limit)s"
-        event, run = self._schema.table(tables.EVENT_TABLE), self._schema.table(tables.RUN_TABLE)
+        event, run = self._table(tables.EVENT_TABLE), self._table(tables.RUN_TABLE)
         self._events = f"SELECT event::text FROM {event} WHERE run_id = ANY(%(runs)s)"
         self._floor = f"SELECT retention_floor FROM {self._schema.table(tables.STORE_TABLE)}"
         dataset = self._schema.table(tables.RUN_DATASET_TABLE)
@@ -99,6 +99,10 @@ class Verifier:
         )
         self.checked = Checked(0, 0, 0)
         """How much the last verify or rebuild went through."""
+
+    def _table(self, name: str) -> str:
+        """The qualified name for a statement with parameters."""
+        return self._schema.table(name).replace("%", "%%")
 
     def verify(self, progress: Progress | None = None) -> Iterator[Difference]:
         """Compare in consistent snapshots, while writers go on; yields the differences as they are found."""
@@ -165,7 +169,7 @@ class Verifier:
         found: Rows = {}
         for part in _PARTS:
             names = ", ".join(f"{name}::text" if name == "governance_action" else name for name in part.columns)
-            query = f"SELECT {part.key}, {names} FROM {self._schema.table(part.table)} WHERE run_id = ANY(%(runs)s)"
+            query = f"SELECT {part.key}, {names} FROM {self._table(part.table)} WHERE run_id = ANY(%(runs)s)"
             if floor is not None and part.table in (tables.ASSERTION_TABLE, tables.TEST_TABLE):
                 query += " AND event_time >= %(floor)s"
             rows = connection.execute(query, {"runs": list(ids), "floor": floor})
@@ -181,7 +185,7 @@ class Verifier:
         ):
             place = columns.RUN_DATASET_PARAMETERS.index(key)
             wanted = sorted({row[place] for row in rows if row[place] is not None})
-            query = f"SELECT {key} FROM {self._schema.table(table)} WHERE {key} = ANY(%s::uuid[])"
+            query = f"SELECT {key} FROM {self._table(table)} WHERE {key} = ANY(%s::uuid[])"
             there = {row[0].bytes for row in connection.execute(query, ([UUID(bytes=hash_) for hash_ in wanted],))}
             for missing in wanted:
                 if missing not in there:
@@ -190,7 +194,7 @@ class Verifier:
     def _replace(self, connection: psycopg.Connection[Any], digest: Digest, stored: Rows, cut: set[str]) -> None:
         for part in _PARTS:
             keys = [UUID(bytes=key) for key in stored[part.table]]
-            query = f"DELETE FROM {self._schema.table(part.table)} WHERE {part.key} = ANY(%s::uuid[])"
+            query = f"DELETE FROM {self._table(part.table)} WHERE {part.key} = ANY(%s::uuid[])"
             connection.execute(query, (keys,))
         digest.drop_runs(cut)
         BatchWriter(self._schema).write_digest(connection, digest)

@@ -1,0 +1,45 @@
+"""SnapLogic pipelines and their runs as OpenLineage events: bytes in, events, findings and numbers out."""
+
+from __future__ import annotations
+
+from .accounts import Account, AccountBook, Mapped, read_accounts, read_namespaces
+from .classes import SnapClass, read_classes
+from .document import Finding
+from .events import DEFAULT_CONTROL_PLANE, ExportOptions, Nested, snap_run_id
+from .export import Export, Source, export_snaplogic
+from .expression import Expression, read_expression
+from .names import Naming, read_columns
+from .pipeline import CLASS_PREFIX
+from .summary import Summary
+from .validate import problems, validator_is_installed
+from .virtual import VirtualDataset, VirtualNames, virtual_dataset, virtual_name
+
+__all__ = [
+    "CLASS_PREFIX",
+    "DEFAULT_CONTROL_PLANE",
+    "Account",
+    "AccountBook",
+    "Export",
+    "ExportOptions",
+    "Expression",
+    "Finding",
+    "Mapped",
+    "Naming",
+    "Nested",
+    "SnapClass",
+    "Source",
+    "Summary",
+    "VirtualDataset",
+    "VirtualNames",
+    "export_snaplogic",
+    "problems",
+    "read_accounts",
+    "read_classes",
+    "read_columns",
+    "read_expression",
+    "read_namespaces",
+    "snap_run_id",
+    "validator_is_installed",
+    "virtual_dataset",
+    "virtual_name",
+]

@@ -1,0 +1,154 @@
+"""The whole way: pipeline files and run information in, validated events, findings and numbers out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from lineagelog.errors import InputError
+
+from .accounts import AccountBook
+from .classes import snap_class
+from .columns import analyse, undecided_joins
+from .document import Finding
+from .events import Event, ExportOptions, build_events
+from .graph import Job, Key, Vertex, connect, match, vertices
+from .paths import format_path
+from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
+from .rules import Context, Rule, child_parameters, read_rule
+from .runs import read_runs
+from .summary import Summary, summarise
+from .virtual import NAMESPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read: the name to show in messages, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The result: events in order, what a person should know, the numbers."""
+
+    events: tuple[Event, ...]
+    findings: tuple[Finding, ...]
+    summary: Summary
+
+
+def export_snaplogic(
+    pipelines: Sequence[Source], runs: Sequence[Source], options: ExportOptions | None = None
+) -> Export:
+    """Events for the Snaps of all `runs`; InputError (file, place, what to do) when an input cannot be
+    used."""
+    options = options or ExportOptions()
+    findings: list[Finding] = []
+    read: list[Pipeline] = []
+    for source in pipelines:
+        found, odd = read_pipelines(source.data, source.name)
+        read += found
+        findings += odd
+    if not runs:
+        place = pipelines[0].name if pipelines else "no pipeline"
+        raise InputError(f"{place}: no run information; give the API's answer for a run of this pipeline with --run")
+    jobs = match(read, [run for source in runs for run in read_runs(source.data, source.name)], findings)
+    all_vertices = vertices(jobs)
+    rules = _rules(jobs, all_vertices, options, findings)
+    graph = connect(all_vertices, rules, _parents_first(jobs), findings, not options.separate_children)
+    outcomes = analyse(graph, rules)
+    for vertex, paths in undecided_joins(graph, rules, outcomes):
+        findings.append(_undecided(vertex, [format_path(path) for path in paths]))
+    findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
+    findings += _orphans(jobs)
+    events = build_events(graph, rules, outcomes, jobs, options)
+    unique = tuple(dict.fromkeys(findings))
+    return Export(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
+
+
+def _rules(
+    jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOptions, findings: list[Finding]
+) -> dict[Key, Rule]:
+    """The rule of every Snap; parents are read before their children, for the parameters that they hand
+    down."""
+    rules: dict[Key, Rule] = {}
+    handed: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    for job in _parents_first(jobs):
+        context = _context(job, handed, options, findings)
+        for vertex in (found[key] for key in job.keys):
+            class_id = vertex.snap.class_id or vertex.ran.class_id
+            known = snap_class(class_id.removeprefix(CLASS_PREFIX), options.classes)
+            if not known.known:
+                findings.append(_unknown(vertex))
+            rule = rules[vertex.key] = read_rule(vertex.snap, known, context)
+            if rule.child:
+                given = child_parameters(vertex.snap, context.parameters)
+                handed.setdefault(job.run.run_id, []).append((rule.child, given))
+    return rules
+
+
+def _parents_first(jobs: Sequence[Job]) -> list[Job]:
+    by_run = {job.run.run_id: job for job in jobs}
+
+    def depth(job: Job) -> int:
+        steps, seen = 0, {job.run.run_id}
+        while (above := by_run.get(job.parent_id)) and above.run.run_id not in seen:
+            seen.add(above.run.run_id)
+            job, steps = above, steps + 1
+        return steps
+
+    return sorted(jobs, key=depth)
+
+
+def _context(
+    job: Job,
+    handed: Mapping[str, list[tuple[str, dict[str, str]]]],
+    options: ExportOptions,
+    findings: list[Finding],
+) -> Context:
+    """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later
+    wins)."""
+    parameters = dict(job.pipeline.parameters)
+    for name, given in handed.get(job.parent_id, ()):
+        if job.is_called(name):
+            parameters.update(given)
+    parameters.update(job.run.parameters)
+    return Context(parameters, options.accounts or AccountBook(), options.naming, options.columns, findings)
+
+
+def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] = "warning") -> Finding:
+    return Finding(
+        vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", severity
+    )
+
+
+def _unknown(vertex: Vertex) -> Finding:
+    message = f"class {vertex.snap.class_id!r} is unknown, so are its columns and datasets; teach it with --classes"
+    return _finding(vertex, message)
+
+
+def _undecided(vertex: Vertex, columns: list[str]) -> Finding:
+    listed = ", ".join(columns[:5]) + (" ..." if len(columns) > 5 else "")
+    return _finding(vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns")
+
+
+def _stopped(vertex: Vertex) -> Finding:
+    return _finding(vertex, "was stopped before its end; --stopped-as-abort tells it so in the event", "note")
+
+
+def _orphans(jobs: Sequence[Job]) -> list[Finding]:
+    """Child runs whose parent's name nothing tells, so that they cannot be tied to it."""
+    labels = {job.run.run_id for job in jobs}
+    return [
+        Finding(
+            job.run.file,
+            "parent_path",
+            f"the parent {job.run.parent_ruuid} has no name here, so the child run stands alone",
+        )
+        for job in jobs
+        if job.run.parent_ruuid and not job.run.parent_path and job.parent_id not in labels
+    ]

@@ -1,0 +1,181 @@
+"""The generated SQL files: current, complete, and as good as the product's own writer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import make_url, text
+
+from lineagelog.event.model import Event
+from lineagelog.event.parse import parse
+from lineagelog.store import generate
+from lineagelog.store import schema as columns
+from lineagelog.store.digest import Digest
+from lineagelog.store.engine import open_engine
+from lineagelog.store.log import LogStore
+
+from .generated import events as generated_events
+from .test_append_properties import PROPERTY, TABLES, digest_of, keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = Path(__file__).resolve().parents[2] / "sql"
+
+
+def connect(url: str) -> psycopg.Connection:
+    return psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string(hide_password=False))
+
+
+def test_the_files_are_current() -> None:
+    """`make sql` would change nothing."""
+    for name, content in generate.files().items():
+        assert (FOLDER / name).read_text(encoding="utf-8") == content, f"{name}: run `make sql`"
+
+
+CATALOG = """
+    SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcompression,
+      a.attcollation::regcollation::text, pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
+      a.attidentity::text || a.attgenerated::text
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'openlineage'::regnamespace AND a.attnum > 0
+    UNION ALL
+    SELECT 'relation', c.relname, c.relkind::text, pg_get_expr(c.relpartbound, c.oid), NULL, NULL,
+      array_to_string(c.reloptions, ','), pg_get_partkeydef(c.oid), obj_description(c.oid, 'pg_class'),
+      CASE WHEN c.relkind IN ('i', 'I') THEN pg_get_indexdef(c.oid) END
+    FROM pg_class c WHERE c.relnamespace = 'openlineage'::regnamespace
+    UNION ALL
+    SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated, NULL,
+      NULL, NULL, NULL, NULL
+    FROM pg_constraint WHERE connamespace = 'openlineage'::regnamespace
+    ORDER BY 1, 2, 3"""
+
+
+def test_schema_sql_makes_what_create_makes(database_url: str) -> None:
+    """schema.sql, sent as it is to an empty database, twice, gives the same catalog as LogStore.create()."""
+    content = (FOLDER / "schema.sql").read_text(encoding="utf-8")
+    with connect(database_url) as connection:
+        for _ in range(2):
+            connection.execute(content)
+        by_file = connection.execute(CATALOG).fetchall()
+        version = connection.execute("SELECT id, version, retention_floor FROM openlineage.ol_store").fetchall()
+        connection.execute("DROP SCHEMA openlineage CASCADE")
+        connection.commit()
+    engine = open_engine(database_url)
+    store = LogStore(engine)
+    store.create()
+    engine.dispose()
+    with connect(database_url) as connection:
+        assert connection.execute(CATALOG).fetchall() == by_file
+        assert connection.execute("SELECT id, version, retention_floor FROM openlineage.ol_store").fetchall() == version
+    assert len(by_file) > 150
+
+
+def statements(name: str) -> dict[str, str]:
+    """The statements of a file, for psycopg."""
+    found = {}
+    for block in (FOLDER / name).read_text(encoding="utf-8").split("\n\n")[1:]:
+        title = re.match(r"-- ([\w ]+):", block)
+        assert title is not None
+        body = re.sub(r"(?m)^--.*\n", "", block)
+        found[title[1]] = re.sub(r"(?<!:):(\w+)", r"%(\1)s", body)
+    return found
+
+
+def write_by_hand(connection: psycopg.Connection, event: Event, sql: dict[str, str]) -> None:
+    """What a client in any language does: one event, one transaction, the statements of write.sql."""
+
+    def run(name: str, names: tuple[str, ...], values: Any) -> psycopg.Cursor:
+        parameters = {
+            key: UUID(bytes=value) if key.endswith("_hash") and isinstance(value, bytes) and len(value) == 16 else value
+            for key, value in zip(names, values, strict=True)
+        }
+        return connection.execute(sql[name], parameters)
+
+    body = event.body.decode()
+    identity = (event.run_id, event.event_time, event.event_type, event.event_hash, event.kind)
+    values = (*identity, event.job_namespace, event.job_name, event.producer, body, event.raw, None)
+    if run("insert_event", columns.EVENT_COLUMNS, values).fetchone() is None:
+        connection.rollback()
+        return
+    digest = Digest.of([event])
+    for run_row in digest.runs.values():
+        values = [
+            value.decode() if name == "governance_action" and value else value
+            for name, value in zip(columns.RUN_PARAMETERS, run_row.values(), strict=True)
+        ]
+        run("upsert_run", columns.RUN_PARAMETERS, values)
+    for dataset in digest.datasets.values():
+        run("upsert_run_dataset", columns.RUN_DATASET_PARAMETERS, dataset.values())
+    for row in digest.assertions.values():
+        run("insert_assertion", columns.ASSERTION_PARAMETERS, row)
+    for row in digest.tests.values():
+        run("insert_test", columns.TEST_PARAMETERS, row)
+    for key, content in digest.schemas.items():
+        run("insert_schema_version", columns.SCHEMA_VERSION_COLUMNS, (key, content.decode()))
+    for key, content in digest.lineages.items():
+        run("insert_lineage_version", columns.LINEAGE_VERSION_COLUMNS, (key, content.decode()))
+    connection.commit()
+
+
+@pytest.fixture
+def stores(database_url: str) -> Iterator[tuple[LogStore, LogStore]]:
+    engine = open_engine(database_url)
+    pair = LogStore(engine, "openlineage"), LogStore(engine, "twin")
+    for store in pair:
+        store.create()
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        for month in (1, 2):
+            for statement in pair[0].schema.partition_statements(2026, month):
+                driver.execute(statement)
+        driver.commit()
+    yield pair
+    engine.dispose()
+
+
+@settings(PROPERTY, max_examples=25)
+@given(bodies=st.lists(generated_events, min_size=1, max_size=10))
+def test_one_event_at_a_time_gives_the_same_digest(stores: tuple[LogStore, LogStore], bodies: list[bytes]) -> None:
+    """The statements of write.sql, used by another client, give the digest that append() gives, duplicates included."""
+    by_hand, appended = stores
+    with by_hand.engine.begin() as connection:
+        for store in stores:
+            connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
+    appended.forget()
+    events = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    appended.append(events)
+    sql = statements("write.sql")
+    with by_hand.engine.connect() as connection:
+        for event in (*reversed(events), events[0]):
+            write_by_hand(connection.connection.driver_connection, event, sql)
+    assert keys_of(by_hand) == keys_of(appended)
+    assert digest_of(by_hand) == digest_of(appended)
+    for name in TABLES[5:]:
+        contents = []
+        for store in stores:
+            with store.engine.connect() as connection:
+                query = text(f"SELECT t::text FROM {store.schema.table(name)} t ORDER BY 1")
+                contents.append(connection.execute(query).scalars().all())
+        assert contents[0] == contents[1]
+
+
+def test_the_window_and_purge_statements_run(stores: tuple[LogStore, LogStore]) -> None:
+    """The statements of the other files run as they stand, with times given as texts."""
+    with stores[0].engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        window = {"window_start": "2026-01-01T00:00:00Z", "window_end": "2026-02-01T00:00:00Z"}
+        reads = statements("window.sql")
+        assert {name: driver.execute(sql, window).rowcount for name, sql in reads.items()} == {
+            name: int(name == "event_summary_in_window") for name in reads
+        }
+        for sql in statements("purge.sql").values():
+            driver.execute(sql, {"cutoff": "2026-01-01T00:00:00Z"})

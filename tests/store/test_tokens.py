@@ -1,0 +1,107 @@
+"""Bearer tokens: what they grant, and when they stop."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from lineagelog.errors import SettingsError
+from lineagelog.store.engine import open_engine
+from lineagelog.store.log import LogStore
+from lineagelog.store.tokens import REMEMBERED_SECONDS, Scope, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[LogStore]:
+    engine = open_engine(database_url)
+    store = LogStore(engine)
+    store.create()
+    yield store
+    engine.dispose()
+
+
+def test_a_token_grants_its_scopes(store: LogStore) -> None:
+    """A token allows what it was made for, in its namespaces; admin allows all; others get nothing."""
+    tokens = Tokens(store.engine)
+    assert not tokens.any()
+    text_of, listed = tokens.create("airflow", ["ingest"], namespaces=["prod", "dev"])
+    admin, _ = tokens.create("boss", ["admin"])
+    assert tokens.any()
+    assert text_of.startswith("llg_") and len(text_of) == 47
+    grant = tokens.check(text_of)
+    assert grant is not None and (grant.token_id, grant.name) == (listed.id, "airflow")
+    assert grant.allows(Scope.INGEST) and grant.allows(Scope.INGEST, "prod")
+    assert not grant.allows(Scope.READ) and not grant.allows(Scope.INGEST, "test")
+    boss = tokens.check(admin)
+    assert boss is not None and all(boss.allows(scope, "any") for scope in Scope)
+    for wrong in ("", "llg_", text_of[:-1], text_of + "x", "Bearer", "llg_" + "x" * 10_000, "llg_\udfff\0"):
+        assert tokens.check(wrong) is None
+    assert [(token.name, token.namespaces) for token in tokens.list()] == [
+        ("airflow", frozenset(("prod", "dev"))),
+        ("boss", None),
+    ]
+
+
+def test_the_token_itself_is_not_stored(store: LogStore) -> None:
+    """Who reads the table cannot use what is there."""
+    secret, _ = Tokens(store.engine).create("airflow", ["ingest"])
+    with store.engine.connect() as connection:
+        row = connection.execute(text("SELECT t::text FROM openlineage.ol_token t")).scalar_one()
+    assert secret not in row and secret.removeprefix("llg_") not in row
+
+
+def test_a_revocation_takes_effect_within_seconds(store: LogStore) -> None:
+    """Another process asks the database again after a few seconds, not at every request; here it ends at once."""
+    clock = Clock()
+    here, elsewhere = Tokens(store.engine, clock=clock), Tokens(store.engine, clock=clock)
+    secret, listed = here.create("airflow", ["ingest"])
+    assert here.check(secret) and elsewhere.check(secret)
+    assert here.revoke(listed.id) and not here.revoke(listed.id) and not here.revoke(10**9)
+    assert here.check(secret) is None
+    clock.now = REMEMBERED_SECONDS - 0.01
+    assert elsewhere.check(secret) is not None
+    clock.now = REMEMBERED_SECONDS
+    assert elsewhere.check(secret) is None
+    assert here.any(), "the last token's end must not open the doors"
+    assert here.list()[0].revoked_at is not None
+
+
+def test_a_token_expires(store: LogStore) -> None:
+    """A token is good until its expiry and listed after it."""
+    tokens = Tokens(store.engine)
+    late, _ = tokens.create("late", ["read"], expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    good, _ = tokens.create("good", ["read"], expires_at=datetime.now(UTC) + timedelta(hours=1))
+    assert tokens.check(late) is None and tokens.check(good) is not None
+    assert len(tokens.list()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scopes": ["write"]}, "no scope 'write': use ingest, read, admin"),
+        ({"scopes": []}, "at least one scope"),
+        ({"scopes": ["read"], "name": " "}, "needs a name"),
+        ({"scopes": ["read"], "namespaces": []}, "at least one"),
+        ({"scopes": ["read"], "expires_at": datetime(2027, 1, 1)}, "no time zone"),  # noqa: DTZ001
+    ],
+)
+def test_tokens_that_cannot_be_made(store: LogStore, arguments: dict, message: str) -> None:
+    """Wrong input is refused in one line that says what is right, and nothing is made."""
+    tokens = Tokens(store.engine)
+    with pytest.raises(SettingsError, match=message):
+        tokens.create(**{"name": "t", **arguments})
+    assert not tokens.any()
