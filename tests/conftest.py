@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lineagelog.errors import EmbeddedError
 from lineagelog.store.embedded import EmbeddedPostgres
@@ -29,6 +30,15 @@ log_min_messages = error
 """
 _PREFIX = "lineagelog-tests-"
 _numbers = itertools.count()
+
+# No deadlines on a machine that has other work. LINEAGELOG_EXAMPLES asks for more examples than a quick run has.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    max_examples=int(os.environ.get("LINEAGELOG_EXAMPLES", "50")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -1,1 +1,206 @@
-"""Settings."""
+"""All settings in one frozen value: defaults, then a TOML file, then `LINEAGELOG_*` variables, then options."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError as UnreadableVariable
+
+from lineagelog.errors import SettingsError
+
+CONFIG_VARIABLE: Final = "LINEAGELOG_CONFIG"
+_PREFIX: Final = "LINEAGELOG_"
+_MIB: Final = 1024 * 1024
+
+type UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class ServerSettings(_Group):
+    """Where and how `lineagelog serve` listens."""
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 5000
+    tls_cert: UserPath | None = None
+    tls_key: UserPath | None = None
+    max_request_mib: Annotated[int, Field(ge=1, le=1024)] = 64
+    cors_origins: tuple[str, ...] = ()
+    stop_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
+
+
+class IntakeSettings(_Group):
+    """How events are parsed and batched on their way in."""
+
+    batch: Annotated[int, Field(ge=1, le=10_000)] = 500
+    writers: Annotated[int, Field(ge=1, le=64)] = 2
+    queue: Annotated[int, Field(ge=1)] = 20_000
+    max_event_mib: Annotated[int, Field(ge=1, le=256)] = 32
+
+    @property
+    def max_event(self) -> int:
+        """The limit of one event, in bytes."""
+        return self.max_event_mib * _MIB
+
+
+class LogSettings(_Group):
+    """What the program says about its own work."""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = "info"
+    format: Annotated[Literal["auto", "console", "json"], BeforeValidator(_lower)] = "auto"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Made by `load_settings`; the constructor takes its arguments and nothing else."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix=_PREFIX,
+        env_prefix_target="all",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        str_strip_whitespace=True,
+    )
+
+    database: str | None = None
+    database_password_file: UserPath | None = None
+    schema_name: Annotated[str, Field(alias="schema")] = "openlineage"
+    data_dir: UserPath | None = None
+    server: ServerSettings = ServerSettings()
+    intake: IntakeSettings = IntakeSettings()
+    log: LogSettings = LogSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003  # the names are pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed in: `load_settings` reads the other sources itself, to name them in errors."""
+        return (init_settings,)
+
+
+def load_settings(config: Path | None = None, options: Mapping[str, Any] | None = None) -> Settings:
+    """Read the settings of this process; ``options`` (from the command line, keys as in the file) win over all.
+
+    Raises SettingsError that names the key and where it was set: the file, the variable or the option.
+    """
+    file = config_file(config)
+    layers = {
+        "option": _given(options or {}),
+        "variable": _from_environment(),
+        "file": _from_file(file) if file else {},
+    }
+    merged: dict[str, Any] = {}
+    for layer in reversed(layers.values()):
+        merged = _merge(merged, layer)
+    try:
+        return Settings(**merged)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, layers, file)) from error
+
+
+def override(settings: Settings, options: Mapping[str, Any]) -> Settings:
+    """The settings with some from the command line, nested as in the file; those that are None stay as they are.
+
+    Raises SettingsError that names the option.
+    """
+    given = _given(options)
+    try:
+        return Settings(**_merge(settings.model_dump(by_alias=True), given))
+    except ValidationError as error:
+        raise SettingsError(_explain(error, {"option": given}, None)) from error
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: _given(value) if isinstance(value, Mapping) else value for key, value in options.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def config_file(chosen: Path | None = None) -> Path | None:
+    """The file to read: the chosen one, `LINEAGELOG_CONFIG`, ./lineagelog.toml or the user's, else None.
+
+    Raises SettingsError if a chosen one is not there.
+    """
+    named = chosen or (Path(value) if (value := os.environ.get(CONFIG_VARIABLE)) else None)
+    if named is not None:
+        if not named.is_file():
+            raise SettingsError(f"the settings file {named} is not there")
+        return named
+    home = os.environ.get("XDG_CONFIG_HOME", "")
+    user = Path(home) if home.startswith("/") else Path("~/.config").expanduser()
+    places = (Path("lineagelog.toml"), user / "lineagelog" / "config.toml")
+    return next((place for place in places if place.is_file()), None)
+
+
+def template_text() -> str:
+    """The settings file with every key explained, `config/lineagelog.toml`."""
+    package = Path(__file__).parent
+    places = (package / "config" / "lineagelog.toml", package.parents[1] / "config" / "lineagelog.toml")
+    return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as error:
+        raise SettingsError(f"the settings file {file} cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the settings file {file} is not valid TOML: {error}") from error
+
+
+def _from_environment() -> dict[str, Any]:
+    try:
+        return dict(EnvSettingsSource(Settings)())
+    except UnreadableVariable as error:
+        raise SettingsError(f"the {_PREFIX}* variables cannot be read: {error}") from error
+
+
+def _merge(low: dict[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(low)
+    for key, value in high.items():
+        below = merged.get(key)
+        merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+    return merged
+
+
+def _explain(error: ValidationError, layers: Mapping[str, Mapping[str, Any]], file: Path | None) -> str:
+    """One line for the first thing wrong; values are not shown, since one may be a secret."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = [str(part) for part in first["loc"]]
+    key = ".".join(place)
+    names = {
+        "option": f"option --{place[-1].replace('_', '-')}",
+        "variable": f"variable {_PREFIX}{'__'.join(place).upper()}",
+        "file": f"{file}",
+    }
+    where = next((names[name] for name, layer in layers.items() if _has(layer, place)), "the settings")
+    if first["type"] == "extra_forbidden":
+        return f"{where}: unknown key {key!r}"
+    return f"{where}: {key!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+
+
+def _has(layer: Mapping[str, Any], place: list[str]) -> bool:
+    value: Any = layer
+    for part in place:
+        if not isinstance(value, Mapping) or part not in value:
+            return False
+        value = value[part]
+    return True

@@ -22,7 +22,7 @@ from lineagelog.store.log import LogStore
 from lineagelog.store.purge import purge
 from lineagelog.store.schema import sql
 from tests.store.generated import trees
-from tests.store.test_append_properties import PROPERTY, TABLES
+from tests.store.test_append_properties import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ def by_pages(listing: Any, size: int) -> list[Any]:
             return rows
 
 
-@settings(PROPERTY, max_examples=50)
+@settings(max_examples=50)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows, size=st.integers(1, 4))
 def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window: Window, size: int) -> None:
     """Runs, datasets, assertions, tests, events and the summary are those of the events in the window."""
@@ -124,7 +124,7 @@ def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window
     assert by_pages(reader.events(window, content=True), size) == raw
 
 
-@settings(PROPERTY, max_examples=25)
+@settings(max_examples=25)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows)
 def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, Any]], window: Window) -> None:
     """A filtered listing is the unfiltered one, filtered; a missing namespace is chosen by ''."""
@@ -158,7 +158,7 @@ def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, A
     assert list(reader.events(window, event_type="START")) == [row for row in events if row.event_type == "START"]
 
 
-@settings(PROPERTY, max_examples=25)
+@settings(max_examples=25)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows)
 def test_the_statements_for_other_clients_give_the_same(
     store: LogStore, bodies: list[dict[str, Any]], window: Window

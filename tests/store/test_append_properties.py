@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -68,14 +68,6 @@ def batches(items: Sequence[Event], sizes: random.Random) -> Iterator[list[Event
         del rest[:size]
 
 
-PROPERTY = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
-@PROPERTY
 @given(bodies=st.lists(generated_events, min_size=1, max_size=14), seed=st.integers(0, 2**32))
 def test_digest_is_a_function_of_the_set_of_events(store: LogStore, bodies: list[bytes], seed: int) -> None:
     """Shuffled, repeated and cut into batches at random, the stored digest is that of the set."""
@@ -94,7 +86,6 @@ def test_digest_is_a_function_of_the_set_of_events(store: LogStore, bodies: list
     assert digest_of(store) == rows_of(Digest.of(distinct.values()))
 
 
-@PROPERTY
 @given(bodies=st.lists(generated_events, min_size=4, max_size=24), seed=st.integers(0, 2**32))
 def test_concurrent_writers_give_the_same_digest(store: LogStore, bodies: list[bytes], seed: int) -> None:
     """Four writers at once, the events split and partly given to several of them."""
@@ -117,7 +108,6 @@ def test_concurrent_writers_give_the_same_digest(store: LogStore, bodies: list[b
     assert digest_of(store) == rows_of(Digest.of(distinct.values()))
 
 
-@PROPERTY
 @given(bodies=st.lists(generated_events, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_copy_path_is_the_insert_path(store: LogStore, bodies: list[bytes], seed: int) -> None:
     """Large batches go by COPY, with known events among the new ones or not; nothing else differs."""
@@ -139,7 +129,6 @@ def test_copy_path_is_the_insert_path(store: LogStore, bodies: list[bytes], seed
     assert digest_of(store) == rows_of(Digest.of(distinct.values()))
 
 
-@PROPERTY
 @given(bodies=st.lists(generated_events, min_size=1, max_size=12), damage=st.integers(0, 2**32))
 def test_rebuild_gives_the_incremental_digest(store: LogStore, bodies: list[bytes], damage: int) -> None:
     """After any damage to the digest tables, verify names it and rebuild puts back what appending gave."""

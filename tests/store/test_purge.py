@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from lineagelog.store.schema import sql
 from lineagelog.store.verify import Verifier
 
 from .generated import trees
-from .test_append_properties import PROPERTY, TABLES
+from .test_append_properties import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +154,7 @@ def test_times_outside_of_the_months(store: LogStore) -> None:
     assert store.append([event("again", "2150-01-01T00:00:00Z")]).stored == 1
 
 
-@settings(PROPERTY, max_examples=25)
+@settings(max_examples=25)
 @given(
     items=st.lists(
         st.tuples(trees, st.integers(1, 12)).map(
@@ -226,7 +227,7 @@ def test_cut_offs_that_cannot_be_meant(store: LogStore) -> None:
 
 def test_a_month_in_use_is_deleted_row_by_row(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that holds a month for long neither stops the purge nor makes writers wait; the month goes later."""
-    monkeypatch.setattr("lineagelog.store.purge.ATTEMPTS", 2)
+    monkeypatch.setattr(sys.modules["lineagelog.store.purge"], "ATTEMPTS", 2)  # store.purge is the function
     store.append([event(f"run{n}", OLD) for n in range(5)])
     with store.engine.connect() as reader:
         reader.execute(text(f"SELECT count(*) FROM {store.schema.table('ol_event')}"))

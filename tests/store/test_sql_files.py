@@ -22,7 +22,7 @@ from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
 
 from .generated import events as generated_events
-from .test_append_properties import PROPERTY, TABLES, digest_of, keys_of
+from .test_append_properties import TABLES, digest_of, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ def stores(database_url: str) -> Iterator[tuple[LogStore, LogStore]]:
     engine.dispose()
 
 
-@settings(PROPERTY, max_examples=25)
+@settings(max_examples=25)
 @given(bodies=st.lists(generated_events, min_size=1, max_size=10))
 def test_one_event_at_a_time_gives_the_same_digest(stores: tuple[LogStore, LogStore], bodies: list[bytes]) -> None:
     """The statements of write.sql, used by another client, give the digest that append() gives, duplicates included."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
+from .app import app, main
 
-def main() -> None:
-    """Run the `lineagelog` command."""
-    raise SystemExit("lineagelog: not built yet")
+__all__ = ["app", "main"]

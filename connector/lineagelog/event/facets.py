@@ -21,13 +21,13 @@ class UnreadableError(ValueError):
     """The value is there but is not what its place asks for; the event stays, the value is unknown."""
 
 
-def count(value: Any) -> int | None:
+def count(value: Any) -> int:
     """A number of rows, bytes or files. Long.MAX_VALUE is Spark's way of saying "unknown"."""
-    if type(value) is str and value.strip().isascii() and value.strip().isdigit() and len(value) < 25:
+    if type(value) is str and len(value) < 25 and value.isascii() and value.strip().isdigit():
         value = int(value)
-    if type(value) is not int or not 0 <= value < _LONG_MAX:
-        raise UnreadableError("not_a_count")
-    return value
+    if type(value) is int and 0 <= value < _LONG_MAX:
+        return value
+    raise UnreadableError("not_a_count")
 
 
 def text(value: Any) -> str:
@@ -76,28 +76,37 @@ def whole(facet: dict[str, Any]) -> bytes:
     return canonical(facet)
 
 
+def text_or_none(facet: dict[str, Any], name: str) -> str | None:
+    """A member that is a text, None for anything else."""
+    value = facet.get(name)
+    return value if type(value) is str else None
+
+
 def job_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Processing type, integration and job type of a jobType facet."""
-    return _texts(facet, ("processingType",), ("integration",), ("jobType",))
+    return _unless_empty(
+        (text_or_none(facet, "processingType"), text_or_none(facet, "integration"), text_or_none(facet, "jobType"))
+    )
 
 
 def parent(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Job namespace, job name and run id of a parent facet, then the same of its root."""
-    return _texts(
-        facet,
-        ("job", "namespace"),
-        ("job", "name"),
-        ("run", "runId"),
-        ("root", "job", "namespace"),
-        ("root", "job", "name"),
-        ("root", "run", "runId"),
-    )
+    return _unless_empty(_job_and_run(facet) + _job_and_run(facet.get("root")))
 
 
-def nominal_time(facet: dict[str, Any]) -> tuple[Any, Any] | None:
+def _job_and_run(holder: Any) -> tuple[str | None, ...]:
+    namespace = name = run_id = None
+    if type(holder) is dict:
+        if type(job := holder.get("job")) is dict:
+            namespace, name = text_or_none(job, "namespace"), text_or_none(job, "name")
+        if type(run := holder.get("run")) is dict:
+            run_id = text_or_none(run, "runId")
+    return namespace, name, run_id
+
+
+def nominal_time(facet: dict[str, Any]) -> tuple[Any, ...] | None:
     """Start and end of a nominalTime facet, in UTC; one that cannot be read is left out."""
-    times = tuple(_time(facet.get(name)) for name in ("nominalStartTime", "nominalEndTime"))
-    return (times[0], times[1]) if any(times) else None
+    return _unless_empty((_time(facet.get("nominalStartTime")), _time(facet.get("nominalEndTime"))))
 
 
 def _time(value: Any) -> Any:
@@ -107,14 +116,8 @@ def _time(value: Any) -> Any:
         return None
 
 
-def _texts(facet: dict[str, Any], *paths: tuple[str, ...]) -> tuple[str | None, ...] | None:
-    values = []
-    for path in paths:
-        value: Any = facet
-        for step in path:
-            value = value.get(step) if type(value) is dict else None
-        values.append(value if type(value) is str else None)
-    return tuple(values) if any(value is not None for value in values) else None
+def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    return None if values.count(None) == len(values) else values
 
 
 class Fact(NamedTuple):
@@ -161,16 +164,18 @@ RUN_FACTS: Final = (
 )
 JOB_FACTS: Final = (Fact("processing", "jobType", None, job_type),)
 
-ASSERTION_FACETS: Final = ("dataQualityAssertions",)
-TEST_FACETS: Final = ("test",)
+ASSERTIONS_FACET: Final = "dataQualityAssertions"
+TESTS_FACET: Final = "test"
 
-type Lines = tuple[tuple[int, Fact], ...]
-"""The lines for one facet, each with its place in the table."""
+type Line = tuple[int, str, str | None, Callable[[Any], Any], bool]
+"""Place in the table, member, path, read, deletable: a plain tuple, because it is taken apart for every facet."""
+type Table = dict[str, tuple[Line, ...]]
 
 
-def by_facet(facts: tuple[Fact, ...]) -> dict[str, Lines]:
+def by_facet(facts: tuple[Fact, ...]) -> Table:
     """The table as it is looked up: facet name to lines, so that the cost follows the facets of the event."""
-    table: dict[str, Lines] = {}
+    table: Table = {}
     for place, fact in enumerate(facts):
-        table[fact.facet] = (*table.get(fact.facet, ()), (place, fact))
+        line = (place, fact.member, fact.path, fact.read, fact.deletable)
+        table[fact.facet] = (*table.get(fact.facet, ()), line)
     return table

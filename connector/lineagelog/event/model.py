@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
 
@@ -35,7 +34,7 @@ class Reason(StrEnum):
     REFUSED_BY_DATABASE = "refused_by_database"
 
 
-class Notice(Struct, frozen=True):
+class Notice(Struct, frozen=True, gc=False):
     """Something in an accepted event that was passed over or repaired."""
 
     code: str
@@ -46,14 +45,7 @@ class Notice(Struct, frozen=True):
         return f"{self.code} at {self.path}"
 
 
-class Statistic(Struct, frozen=True):
-    """A value that an event carries for a dataset, or its deletion (``value`` None, ``deleted`` true)."""
-
-    value: Any
-    deleted: bool = False
-
-
-class RunSighting(Struct, frozen=True):
+class RunSighting(Struct, frozen=True, gc=False):
     """What one run event says of its run: one contribution to a row of ol_run.
 
     A member that is None was not carried.
@@ -71,7 +63,7 @@ class RunSighting(Struct, frozen=True):
     nominal: tuple[datetime | None, datetime | None] | None = None
 
 
-class DatasetSighting(Struct, frozen=True):
+class DatasetSighting(Struct, frozen=True, gc=False):
     """What one run event says of one of its datasets: one contribution to a row of ol_run_dataset."""
 
     direction: str
@@ -93,7 +85,7 @@ class DatasetSighting(Struct, frozen=True):
     """Names of the members that the event deletes (``_deleted``)."""
 
 
-class AssertionResult(Struct, frozen=True):
+class AssertionResult(Struct, frozen=True, gc=False):
     """One data quality assertion of one event."""
 
     dataset_namespace: str
@@ -107,7 +99,7 @@ class AssertionResult(Struct, frozen=True):
     """Number of equal assertions before this one in the same event."""
 
 
-class TestResult(Struct, frozen=True):
+class TestResult(Struct, frozen=True, gc=False):
     """One test of the test run facet of one event."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -119,7 +111,7 @@ class TestResult(Struct, frozen=True):
     occurrence: int
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """An accepted event: its identity, its content, and what it says."""
 
     kind: EventKind
@@ -136,7 +128,7 @@ class Event(Struct, frozen=True):
     job_name: str
     producer: str
     body: bytes
-    """The JSON text for the event column: as received, or repaired where PostgreSQL would refuse it."""
+    """The JSON text for the event column: as received, or rewritten where PostgreSQL would refuse or change it."""
     raw: bytes | None = None
     """The bytes as received, only where ``body`` cannot give them back."""
     notices: tuple[Notice, ...] = ()
@@ -151,7 +143,7 @@ class Event(Struct, frozen=True):
         return self.run_id, self.event_time, self.event_type, self.event_hash
 
 
-class Rejected(Struct, frozen=True):
+class Rejected(Struct, frozen=True, gc=False):
     """A refused event: the reason, the place, and whatever identity could be read."""
 
     reason: Reason

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,30}))?"
     r"(?:(?P<utc>[Zz])|(?P<offset>[+-]\d\d(?::?\d\d)?(?::\d\d)?)[Zz]?)?"
-    r"(?:\[(?P<zone>[^\]]{1,64})\])?"
+    r"(?:\[(?P<zone>[^\]]{1,64})\])?",
+    re.ASCII,
 )
 
 
@@ -24,6 +25,16 @@ def parse_time(text: str) -> tuple[datetime, bool]:
     more than six fraction digits (cut off), no seconds, no zone (taken as UTC). Raises BadTimeError for a date
     only, for anything else, and for a time outside the years 1 to 9999.
     """
+    if text[4:17:3] == "--T::" and (text[-1] == "Z" or text[-6] in "+-"):
+        try:  # the usual spellings, seven times as fast; fromisoformat alone would take week dates and the like
+            time = datetime.fromisoformat(text)
+            return (time if time.tzinfo is UTC else time.astimezone(UTC)), True
+        except (ValueError, OverflowError):
+            pass
+    return _parse_unusual_time(text)
+
+
+def _parse_unusual_time(text: str) -> tuple[datetime, bool]:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         if re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text):
@@ -39,13 +50,18 @@ def parse_time(text: str) -> tuple[datetime, bool]:
         if match["offset"]:
             zone = datetime.fromisoformat(f"{day}T00:00{match['offset']}").tzinfo
             return local.replace(tzinfo=zone).astimezone(UTC), True
-        if match["zone"]:
-            return local.replace(tzinfo=ZoneInfo(match["zone"])).astimezone(UTC), True
-    except ZoneInfoNotFoundError:
-        pass  # an unknown zone name tells no more than none
+        named = _zone(match["zone"]) if match["zone"] else None
+        return local.replace(tzinfo=named or UTC).astimezone(UTC), named is not None
     except (ValueError, OverflowError) as problem:
         raise BadTimeError(str(problem)) from problem
-    return local.replace(tzinfo=UTC), False
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    """The time zone of that name; an unknown one tells no more than none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # no such zone; no name but a path; a folder of zones
+        return None
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

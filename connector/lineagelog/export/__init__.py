@@ -1,1 +1,1 @@
-"""Exporters: lineage that other tools know, written as OpenLineage events. Pure: bytes in, values out."""
+"""Exporters: documents that describe lineage, to OpenLineage events. Pure: bytes in, values out."""

@@ -2,6 +2,7 @@
 
 from .bulk import Delivery, load
 from .door import MAX_EVENT, MAX_REQUEST, Door, Outcome
+from .files import Tally, read_paths, total_size
 from .framing import BadCompressionError, Framed, Inflater, TooLargeError, inflate, split, too_large
 from .group import GroupCommit, Submission
 
@@ -16,9 +17,12 @@ __all__ = [
     "Inflater",
     "Outcome",
     "Submission",
+    "Tally",
     "TooLargeError",
     "inflate",
     "load",
+    "read_paths",
     "split",
     "too_large",
+    "total_size",
 ]

@@ -22,7 +22,7 @@ type Item = Event | Rejected
 type Append = Callable[..., Appended]
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, gc=False):
     """What became of one event of a delivery."""
 
     verdict: Verdict

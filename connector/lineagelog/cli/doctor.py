@@ -1,0 +1,146 @@
+"""`lineagelog doctor`: looks for what is wrong or will be, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from .command import FINDINGS, OK, command
+from .printing import Json, duration, print_json, text_of
+from .session import Session
+
+if TYPE_CHECKING:
+    from lineagelog.read import Status
+    from lineagelog.store import LogStore
+    from lineagelog.store.health import Access, Server
+
+_MAJORS: Final = range(15, 19)
+_SKEW: Final = timedelta(seconds=5)
+_FUTURE: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at. `advice` says what to do; without it all is well."""
+
+    subject: str
+    observed: str
+    advice: str | None = None
+
+
+def register(app: typer.Typer) -> None:
+    """Mount the command."""
+    command(app, "doctor", "lineagelog doctor", "lineagelog doctor --database postgresql://me@db/lineage --json")(
+        _doctor
+    )
+
+
+def _doctor(session: Session, json: Json = False) -> int:
+    """Check the database and the store, and say what to do for each finding. Exit 1 if there is one."""
+    with session.store(check=False) as store:
+        checks = list(_checks(store))
+    findings = [check for check in checks if check.advice]
+    if json:
+        print_json({"findings": len(findings), "checks": [asdict(check) for check in checks]})
+    else:
+        _print(checks)
+    return FINDINGS if findings else OK
+
+
+def _print(checks: list[Check]) -> None:
+    width = max(len(check.subject) for check in checks)
+    for check in checks:
+        print(f"{'!!' if check.advice else 'ok'}  {check.subject:<{width}}  {check.observed}")
+        if check.advice:
+            print(f"    {'':<{width}}  → {check.advice}")
+    count = sum(1 for check in checks if check.advice)
+    print(f"{count or 'no'} finding{'' if count == 1 else 's'}")
+
+
+def _checks(store: LogStore) -> Iterator[Check]:
+    from lineagelog.read import Reader
+    from lineagelog.store.health import look_at_access, look_at_server
+
+    server = look_at_server(store.engine, store.schema)
+    yield from check_server(server)
+    now = datetime.now(UTC)
+    access = look_at_access(store.engine, store.schema, now)
+    yield from check_access(access, server, store.schema.schema_name)
+    if not access.missing and not access.unreadable:
+        yield from check_status(Reader(store.engine, store.schema).status(), now)
+
+
+def check_server(server: Server) -> Iterator[Check]:
+    """Judge the server."""
+    in_range = server.major in _MAJORS
+    yield Check(
+        "PostgreSQL", server.version, None if in_range else f"use {_MAJORS[0]} to {_MAJORS[-1]}: others are not tested"
+    )
+    is_utf8 = server.encoding == "UTF8"
+    yield Check(
+        "encoding", server.encoding, None if is_utf8 else "make the database anew: CREATE DATABASE … ENCODING 'UTF8'"
+    )
+    lz4 = "use a server built with lz4: without it events take more room and time (pglz)"
+    yield Check("compression", "lz4" if server.has_lz4 else "no lz4", None if server.has_lz4 else lz4)
+    durable = "set fsync and synchronous_commit to on: acknowledged events may be lost in a crash"
+    yield Check("durability", "on" if server.is_durable else "off", None if server.is_durable else durable)
+    if server.is_standby or server.is_read_only:
+        kind = "a standby" if server.is_standby else "read-only by default"
+        yield Check("writing", f"the server is {kind}", "point --database to the primary to receive events")
+    ahead = f"{duration(abs(server.skew))} {'ahead of' if server.skew > timedelta() else 'behind'} this machine's"
+    off = abs(server.skew) > _SKEW
+    yield Check("clock", f"{ahead} clock", "synchronise both clocks (NTP)" if off else None)
+
+
+def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]:
+    """Judge the tables and the rights on them."""
+    if access.missing:
+        can = "" if server.has_schema or server.may_create_schema else f" as a role with CREATE on {server.database}"
+        what = f"schema {schema}: " + (", ".join(access.missing) if server.has_schema else "is not there")
+        yield Check("tables", what, f"run `lineagelog store init`{can}")
+        return
+    grants = "grant it as docs/operations.md lists under Roles, if the role is to"
+    if access.unreadable:
+        yield Check("reading", f"{server.role} may not read {', '.join(access.unreadable)}", f"{grants} read")
+    if access.unwritable:
+        yield Check(
+            "writing", f"{server.role} may not write {', '.join(access.unwritable)}", f"{grants} receive events"
+        )
+    if not access.unreadable and not access.unwritable:
+        yield Check("rights", f"{server.role} may read and write")
+    missing = ", ".join(access.missing_months)
+    owner = "run `lineagelog store init --months 12` as the owner: this role cannot make partitions"
+    is_stuck = missing and not access.may_make_partitions and not access.unwritable
+    yield Check("next partitions", f"not yet: {missing}" if missing else "are there", owner if is_stuck else None)
+
+
+def check_status(status: Status, now: datetime) -> Iterator[Check]:
+    """Judge the figures of the store."""
+    from lineagelog.store import tables
+
+    is_old = status.version < tables.VERSION
+    yield Check("store", f"version {status.version}", "run `lineagelog store init` as the owner" if is_old else None)
+    first, last = status.first_event_time, status.last_event_time
+    if first is not None and first.year < 2000:
+        see = "look at them: lineagelog list events --until 2000-01-01"
+        yield Check("event times", f"there are events of {text_of(first)}", see)
+    if last is not None and last > now + _FUTURE:
+        yield Check("event times", f"there are events of {text_of(last)}, in the future", "set their sender's clock")
+    yield Check("received", _received(status, now))
+    floor = status.retention_floor
+    yield Check("retention", f"events before {text_of(floor)} were purged" if floor else "nothing was ever purged")
+    letters = status.dead_letters.get("new", 0)
+    see = "see `lineagelog dead-letters list`, then retry or discard them"
+    yield Check("dead letters", str(letters), see if letters else None)
+
+
+def _received(status: Status, now: datetime) -> str:
+    if status.last_received_at is None:
+        return "no event yet"
+    ago = duration(max(now - status.last_received_at, timedelta()))
+    lag = f", {duration(timedelta(seconds=status.lag.p50_seconds))} after it happened (median)" if status.lag else ""
+    return f"the last event {ago} ago{lag}"

@@ -1,0 +1,315 @@
+"""`lineagelog list …`: what a window of the store holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from lineagelog.errors import SettingsError
+
+from .command import command
+from .printing import Csv, Form, JsonLines, form_of, print_rows
+from .session import Session
+
+if TYPE_CHECKING:
+    from lineagelog.read import EventRow, Listing, Reader, Run, Window
+
+group = typer.Typer(no_args_is_help=True, help="List what is in the store, oldest first.")
+
+_TABLE_LIMIT: Final = 100
+_WINDOW: Final = "Which rows"
+
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", rich_help_panel=_WINDOW, help="From: 2026-03-01, 2026-03-01T08:00Z or -7d (s m h d w)."
+    ),
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="Before: the same, or now.")]
+Job = Annotated[str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="Of the job of that name.")]
+Namespace = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="Of jobs of that namespace; '' = none.")
+]
+Dataset = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With the dataset of that name.")
+]
+DatasetNamespace = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With datasets of that namespace.")
+]
+Status = Annotated[
+    str | None, typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="Such as RUNNING, COMPLETE or FAIL.")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, rich_help_panel=_WINDOW, help="At most so many rows; 0 = all. A table shows 100, else all."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """How the rows of a listing are shown."""
+
+    noun: str
+    table: tuple[str, ...]
+    row: Callable[[Any], Mapping[str, Any]]
+
+
+@command(
+    group,
+    "runs",
+    "lineagelog list runs --since -24h --status FAIL",
+    "lineagelog list runs --job daily_orders --json | jq .error_message",
+)
+def _runs(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    dataset: Dataset = None,
+    dataset_namespace: DatasetNamespace = None,
+    status: Status = None,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List runs that had an event in the window."""
+    columns = ("first_event_time", "job_namespace", "job_name", "status", "duration", "run_id")
+    _list(
+        session,
+        _View("runs", columns, _run_row),
+        lambda reader, window: reader.runs(
+            window,
+            job=job,
+            namespace=namespace,
+            dataset_name=dataset,
+            dataset_namespace=dataset_namespace,
+            status=status,
+        ),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+@command(
+    group,
+    "datasets",
+    "lineagelog list datasets --since -7d --dataset shop.public.orders",
+    "lineagelog list datasets --direction O --csv > written.csv",
+)
+def _datasets(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    dataset: Dataset = None,
+    dataset_namespace: DatasetNamespace = None,
+    status: Status = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(metavar="I|O", rich_help_panel=_WINDOW, help="Only read (I) or only written (O) ones."),
+    ] = None,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List the datasets that runs of the window read (I) or wrote (O), with rows and bytes."""
+    columns = ("event_time", "direction", "dataset_namespace", "dataset_name", "row_count", "size_bytes", "run_id")
+    if direction is not None and direction.upper() not in ("I", "O"):
+        raise SettingsError(f"--direction {direction!r} is neither I (read) nor O (written)")
+    _list(
+        session,
+        _View("datasets", columns, _plain_row),
+        lambda reader, window: reader.run_datasets(
+            window,
+            job=job,
+            namespace=namespace,
+            dataset_name=dataset,
+            dataset_namespace=dataset_namespace,
+            status=status,
+            direction=direction,
+        ),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+@command(group, "assertions", "lineagelog list assertions --since -7d --failed")
+def _assertions(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    dataset: Dataset = None,
+    dataset_namespace: DatasetNamespace = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", rich_help_panel=_WINDOW, help="Only those that did not succeed.")
+    ] = False,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List data quality assertions reported in the window."""
+    columns = ("event_time", "dataset_name", "assertion", "column_name", "success", "severity", "run_id")
+    _list(
+        session,
+        _View("assertions", columns, _plain_row),
+        lambda reader, window: reader.assertions(
+            window,
+            job=job,
+            namespace=namespace,
+            dataset_name=dataset,
+            dataset_namespace=dataset_namespace,
+            success=False if failed else None,
+        ),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+@command(group, "tests", "lineagelog list tests --since -7d --status fail")
+def _tests(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="The test's, such as fail.")
+    ] = None,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List tests (of the test run facet) reported in the window."""
+    _list(
+        session,
+        _View("tests", ("event_time", "job_name", "test_name", "status", "severity", "run_id"), _plain_row),
+        lambda reader, window: reader.tests(window, job=job, namespace=namespace, status=status),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+@command(
+    group,
+    "events",
+    "lineagelog list events --since -1h",
+    "lineagelog list events --since 2026-03-01 --until 2026-04-01 --raw | gzip > march.ndjson.gz",
+)
+def _events(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    event_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", rich_help_panel=_WINDOW, help="Such as START or FAIL.")
+    ] = None,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+    content: Annotated[bool, typer.Option("--content", help="With --json: the event itself, too.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the events alone, as NDJSON that `load` reads.")] = False,
+) -> None:
+    """List the raw events of the window."""
+    columns = ("event_time", "event_kind", "event_type", "job_name", "run_id", "received_at", "notices")
+    with_content = raw or (content and json)
+
+    def find(reader: Reader, window: Window) -> Listing[EventRow]:
+        return reader.events(window, job=job, namespace=namespace, event_type=event_type, content=with_content)
+
+    if raw:
+        with session.store() as store:
+            for line in _first(find(_reader(store), _window(since, until)), limit or 0):
+                sys.stdout.buffer.write(_one_line(line) + b"\n")
+        sys.stdout.buffer.flush()
+        return
+    view = _View("events", columns, _event_row if with_content else _plain_event_row)
+    _list(session, view, find, (since, until, limit, form_of(json=json, csv=csv)))
+
+
+def _list(
+    session: Session,
+    view: _View,
+    find: Callable[[Reader, Window], Listing[Any]],
+    choice: tuple[str | None, str | None, int | None, Form],
+) -> None:
+    since, until, limit, form = choice
+    window = _window(since, until)
+    limit = (_TABLE_LIMIT if form is Form.TABLE else 0) if limit is None else limit
+    with session.store() as store:
+        found = iter(find(_reader(store), window))
+        rows = (view.row(row) for row in _first(found, limit))
+        count = print_rows(form, _columns(form, view), rows)
+        more = bool(limit) and count == limit and next(found, None) is not None
+    if form is Form.TABLE:
+        print(
+            f"{count} {view.noun}"
+            + (": the first ones; --limit 0 shows all, --since and --until narrow" if more else "")
+        )
+
+
+def _columns(form: Form, view: _View) -> tuple[str, ...]:
+    """CSV is for programs and has all columns."""
+    if form is not Form.CSV:
+        return view.table
+    from lineagelog import read
+
+    kind = {"runs": read.Run, "datasets": read.RunDataset, "assertions": read.Assertion, "tests": read.Test}
+    fields = kind.get(view.noun, read.EventRow).__struct_fields__
+    return tuple(name for name in fields if name not in ("event", "raw"))
+
+
+def _reader(store: Any) -> Reader:
+    from lineagelog.read import Reader
+
+    return Reader(store.engine, store.schema)
+
+
+def _window(since: str | None, until: str | None) -> Window:
+    """All time, unless narrowed."""
+    from lineagelog.read import Window
+    from lineagelog.read.period import parse_instant
+
+    now = datetime.now(UTC)
+    start = datetime.min.replace(tzinfo=UTC) if since is None else parse_instant(since, now)
+    end = datetime.max.replace(tzinfo=UTC) if until is None else parse_instant(until, now)
+    return Window(start, end)
+
+
+def _first[T](rows: Iterable[T], limit: int) -> Iterator[T]:
+    return islice(rows, limit) if limit else iter(rows)
+
+
+def _plain_row(row: Any) -> Mapping[str, Any]:
+    from msgspec.structs import asdict
+
+    return asdict(row)
+
+
+def _run_row(run: Run) -> Mapping[str, Any]:
+    span = run.end_time - run.start_time if run.start_time and run.end_time else None
+    return {**_plain_row(run), "duration": span}
+
+
+def _plain_event_row(event: EventRow) -> Mapping[str, Any]:
+    return {name: value for name, value in _plain_row(event).items() if name not in ("event", "raw")}
+
+
+def _event_row(event: EventRow) -> Mapping[str, Any]:
+    import orjson
+
+    body = orjson.Fragment(event.event) if event.event is not None else None
+    return {**_plain_event_row(event), "event": body}
+
+
+def _one_line(event: EventRow) -> bytes:
+    """The event as received where jsonb cannot hold it, else as stored; a line break in JSON is white space."""
+    return (event.raw or event.event or b"").replace(b"\r", b" ").replace(b"\n", b" ")

@@ -1,0 +1,106 @@
+"""`lineagelog serve`: the HTTP server over the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lineagelog.errors import SettingsError
+
+from .command import command
+from .session import Session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_READERS = 4
+"""Connections for reading requests, so that they never take those of the writers."""
+
+
+def register(app: typer.Typer) -> None:
+    """Mount the command."""
+    command(
+        app,
+        "serve",
+        "lineagelog serve",
+        "lineagelog serve --port 5001 --database postgresql://writer@db/lineage",
+        "lineagelog serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem   (after: lineagelog tokens create)",
+    )(_serve)
+
+
+def _serve(
+    session: Session,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port to listen on; 0 = a free one.", show_default="5000")
+    ] = None,
+    tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="Certificate chain (PEM): serve HTTPS.")] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key (PEM).")] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")] = None,
+) -> None:
+    """Receive OpenLineage events over HTTP and answer reads, until SIGTERM or Ctrl-C.
+
+    Makes the store if it is missing. A stop answers what was accepted first.
+    """
+    server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
+    session = session.with_options(server=server, log={"level": log_level, "format": log_format})
+    try:
+        from lineagelog.server import HttpServer, Limits, create_app
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
+    from lineagelog.read import Reader
+    from lineagelog.store import open_engine
+    from lineagelog.store.tokens import Tokens
+
+    from .logs import configure_logs
+
+    settings = session.settings
+    configure_logs(settings.log.level, settings.log.format)
+    limits = Limits(
+        max_request=settings.server.max_request_mib << 20,
+        max_event=settings.intake.max_event,
+        max_waiting=settings.intake.queue,
+        max_batch=settings.intake.batch,
+    )
+    with session.store(create=True, pool_size=settings.intake.writers + 1) as store:
+        engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
+        try:
+            app = create_app(
+                store,
+                reader=Reader(engine, store.schema),
+                tokens=Tokens(engine, store.schema),
+                limits=limits,
+                writers=settings.intake.writers,
+                cors_origins=settings.server.cors_origins,
+            )
+            HttpServer(app, **_listening(session)).run()
+        finally:
+            engine.dispose()
+
+
+def _listening(session: Session) -> dict[str, Any]:
+    server = session.settings.server
+    return {
+        "host": server.host,
+        "port": server.port,
+        "tls_certificate": server.tls_cert,
+        "tls_key": server.tls_key,
+        "stop_seconds": server.stop_seconds,
+        "on_ready": lambda url: _greet(url, server.tls_cert),
+    }
+
+
+def _greet(url: str, certificate: Path | None) -> None:
+    """Say where it listens and how to try it."""
+    trust = f"--cacert {certificate} " if certificate is not None else ""
+    example = (
+        '{"eventType": "START", "eventTime": "2026-11-20T08:00:00Z", "producer": "curl", '
+        '"run": {"runId": "0190-first-run"}, "job": {"namespace": "demo", "name": "hello"}}'
+    )
+    print(f"lineagelog listens on {url} — set OPENLINEAGE_URL={url}, or try:")
+    print(f"  curl {trust}{url}/api/v1/lineage -H 'Content-Type: application/json' -d '{example}'")
+    print("  lineagelog list runs", flush=True)

@@ -1,0 +1,102 @@
+"""What a running command has: its settings, the way to the store, and a voice for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from lineagelog.errors import SettingsError, StoreNotCreated
+
+if TYPE_CHECKING:
+    from lineagelog.settings import Settings
+    from lineagelog.store import LogStore
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of one command."""
+
+    settings: Settings
+
+    @classmethod
+    def begin(cls, config: Path | None, options: Mapping[str, Any]) -> Session:
+        """Read the settings; an option of the command line wins."""
+        from lineagelog.settings import load_settings
+
+        return cls(load_settings(config, options))
+
+    def with_options(self, **options: Any) -> Session:
+        """The session with further settings from the command line; None = not given."""
+        from lineagelog.settings import override
+
+        return Session(override(self.settings, options))
+
+    @contextmanager
+    def store(self, *, create: bool = False, check: bool = True, pool_size: int = 5) -> Iterator[LogStore]:
+        """The log store: in the given database, or in the embedded one, which runs meanwhile.
+
+        The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise,
+        unless ``check`` is false.
+        """
+        from lineagelog.store import LogStore, LogStoreSchema, open_engine
+
+        schema = LogStoreSchema(self.settings.schema_name)
+        with self._database() as url:
+            store = LogStore(open_engine(url, pool_size=pool_size), schema)
+            try:
+                if check:
+                    ensure(store, create=create or self.settings.database is None)
+                yield store
+            finally:
+                store.engine.dispose()
+
+    @contextmanager
+    def _database(self) -> Iterator[str]:
+        if self.settings.database is not None:
+            yield with_password(self.settings.database, self.settings.database_password_file)
+            return
+        from lineagelog.store.embedded import EmbeddedPostgres
+
+        with EmbeddedPostgres(self.settings.data_dir, on_progress=say) as server:
+            yield server.url
+
+
+def ensure(store: LogStore, *, create: bool) -> None:
+    """Check that the tables are there and of this version; make or migrate them if asked to."""
+    from lineagelog.store import tables
+
+    try:
+        current = store.check_version() >= tables.VERSION
+    except StoreNotCreated:
+        if not create:
+            raise
+        current = False
+    if not current and create:
+        store.create()
+
+
+def with_password(url: str, file: Path | None) -> str:
+    """The URL with the password from a file, if it has none itself."""
+    if file is None:
+        return url
+    try:
+        password = file.read_text().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise SettingsError(f"the password file {file} cannot be read: {cause}") from error
+    parts = urlsplit(url)
+    user, separator, place = parts.netloc.rpartition("@")
+    if not separator or not user or ":" in user:
+        raise SettingsError("database_password_file needs a database URL with a user and without a password")
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
+
+
+def say(text: str) -> None:
+    """Tell a person who watches; programs are not bothered."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)

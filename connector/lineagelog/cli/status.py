@@ -1,0 +1,75 @@
+"""`lineagelog status`: how much is in the store and how fresh it is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import typer
+
+from .command import command
+from .printing import Json, duration, print_json, text_of
+from .session import Session
+
+if TYPE_CHECKING:
+    from lineagelog.read import Status
+
+
+def register(app: typer.Typer) -> None:
+    """Mount the command."""
+    command(app, "status", "lineagelog status", "lineagelog status --json | jq .counts")(_status)
+
+
+def _status(session: Session, json: Json = False) -> None:
+    """Show figures of the store: rows, sizes, first and last event, lag, dead letters."""
+    from lineagelog.read import Reader
+
+    with session.store() as store:
+        status = Reader(store.engine, store.schema).status()
+        name = store.schema.schema_name
+    if json:
+        from msgspec.structs import asdict
+
+        counts = {table: count.rows for table, count in status.counts.items()}
+        partitions = [asdict(partition) for partition in status.partitions]
+        lag = None if status.lag is None else asdict(status.lag)
+        print_json({"schema": name, **asdict(status), "counts": counts, "partitions": partitions, "lag": lag})
+        return
+    _print(name, status)
+
+
+def _print(schema: str, status: Status) -> None:
+    lag = status.lag
+    seen = (
+        None
+        if lag is None
+        else f"{_span(lag.p50_seconds)} median, {_span(lag.p95_seconds)} at the 95th percentile (last hour)"
+    )
+    facts = {
+        "schema": f"{schema}, version {status.version}, {_size(status.size_bytes)} with indexes",
+        "first event": status.first_event_time,
+        "last event": status.last_event_time,
+        "last received": status.last_received_at,
+        "lag": seen,
+        "purged before": status.retention_floor,
+        "dead letters": ", ".join(f"{count} {state}" for state, count in status.dead_letters.items()) or "none",
+        "partitions": f"{len(status.partitions)} of ol_event",
+    }
+    for name, value in facts.items():
+        if value is not None:
+            print(f"{name:<20}{text_of(value)}")
+    print()
+    for table, count in status.counts.items():
+        print(f"{table:<20}{count.rows:>14,}{'' if count.exact else ' (estimated)'}")
+
+
+def _span(seconds: float) -> str:
+    return duration(timedelta(seconds=seconds))
+
+
+def _size(size: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} TiB"

@@ -1,0 +1,154 @@
+"""`lineagelog store …`: the tables and their upkeep."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from .command import FINDINGS, OK, command
+from .printing import Json, print_json, text_of
+from .session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lineagelog.store import Checked, Difference
+
+group = typer.Typer(no_args_is_help=True, help="Make, check, repair and purge the tables.")
+
+_SHOWN: Final = 50
+"""Differences that are shown to people; the others are counted."""
+
+
+@command(
+    group,
+    "init",
+    "lineagelog store init --database postgresql://owner@db/lineage --schema openlineage",
+    "lineagelog store init --months 12   (from cron, where the writer's role does not own the tables)",
+)
+def _init(
+    session: Session,
+    months: Annotated[
+        int, typer.Option(metavar="N", min=0, max=120, help="Also make the partitions of this month and so many more.")
+    ] = 0,
+) -> None:
+    """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
+    from lineagelog.store.health import make_partitions
+
+    with session.store(check=False) as store:
+        store.create()
+        print(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
+        if months:
+            count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
+            print(f"partitions are there for {count} months")
+
+
+@command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
+def _ddl(session: Session) -> None:
+    """Print the SQL statements that `store init` runs. Needs no database."""
+    from lineagelog.store import LogStoreSchema
+
+    schema = LogStoreSchema(session.settings.schema_name)
+    for statement in (*schema.ddl_statements(), *schema.comment_statements()):
+        print(f"{statement.strip()};\n")
+
+
+@command(group, "verify", "lineagelog store verify", "lineagelog store verify --json | jq .difference_count")
+def _verify(session: Session, json: Json = False) -> int:
+    """Recompute the digest from the raw events and name what differs; changes nothing. Exit 1 on differences."""
+    from lineagelog.store import Verifier
+
+    with session.store() as store, _progress("verified") as progress:
+        verifier = Verifier(store)
+        return _report(verifier.verify(progress), verifier, "verified", as_json=json)
+
+
+@command(group, "rebuild", "lineagelog store rebuild")
+def _rebuild(session: Session, json: Json = False) -> int:
+    """Recompute the digest from the raw events and put right what differs."""
+    from lineagelog.store import Verifier
+
+    with session.store() as store, _progress("rebuilt") as progress:
+        verifier = Verifier(store)
+        _report(verifier.rebuild(progress), verifier, "rebuilt", as_json=json)
+    return OK
+
+
+def _report(differences: Iterable[Difference], verifier: Any, verb: str, *, as_json: bool) -> int:
+    shown: list[Difference] = []
+    count = 0
+    for difference in differences:
+        count += 1
+        if as_json or len(shown) < _SHOWN:
+            shown.append(difference)
+            if not as_json:
+                print(difference)
+    checked: Checked = verifier.checked
+    if as_json:
+        print_json(_as_json(checked, shown))
+        return FINDINGS if count else OK
+    if count > len(shown):
+        print(f"… and {count - len(shown)} more")
+    kept = f", {checked.skipped} left alone (purged in part)" if checked.skipped else ""
+    print(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
+    return FINDINGS if count else OK
+
+
+def _as_json(checked: Checked, differences: list[Difference]) -> dict[str, Any]:
+    from msgspec.structs import asdict
+
+    return {
+        **asdict(checked),
+        "difference_count": len(differences),
+        "differences": [asdict(difference) for difference in differences],
+    }
+
+
+@contextmanager
+def _progress(verb: str) -> Iterator[Any]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{verb} 0 runs") as status:
+        yield lambda runs, events: status.update(f"{verb} {runs:,} runs, {events:,} events")
+
+
+@command(
+    group,
+    "purge",
+    "lineagelog store purge --older-than 90d --dry-run",
+    "lineagelog store purge --older-than 90d",
+    "lineagelog store purge --older-than 2026-01-01",
+)
+def _purge(
+    session: Session,
+    older_than: Annotated[str, typer.Option(metavar="AGE", help="An age such as 90d or 12h, or an ISO date.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, and count what would go.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
+    from lineagelog.read.period import parse_instant
+    from lineagelog.store.purge import purge
+
+    age = older_than.strip().removeprefix("-")
+    cutoff = parse_instant(f"-{age}" if re.fullmatch(r"\d+[smhdw]", age) else age, datetime.now(UTC))
+    with session.store() as store:
+        purged = purge(store, cutoff, dry_run=dry_run)
+    if json:
+        from msgspec.structs import asdict
+
+        print_json(asdict(purged))
+        return
+    verb = "would delete" if dry_run else "deleted"
+    print(
+        f"{verb} what is before {text_of(cutoff)}: {purged.events} events ({len(purged.partitions)} whole partitions), "
+        f"{purged.runs} runs, {purged.run_datasets} run datasets, {purged.assertions} assertions, {purged.tests} tests"
+    )

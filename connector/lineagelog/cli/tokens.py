@@ -1,0 +1,114 @@
+"""`lineagelog tokens …`: who may send events, read, and administer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lineagelog.errors import InputError
+
+from .command import command
+from .printing import Csv, Json, JsonLines, form_of, print_json, print_rows, text_of
+from .session import Session
+
+if TYPE_CHECKING:
+    from lineagelog.store.tokens import Token
+
+group = typer.Typer(no_args_is_help=True, help="Make, list and end bearer tokens of the HTTP server.")
+
+_COLUMNS = ("id", "name", "state", "scopes", "namespaces", "created_at", "expires_at", "revoked_at")
+
+
+@command(
+    group,
+    "create",
+    "lineagelog tokens create airflow",
+    "lineagelog tokens create dashboards --scope read --expires 90d",
+    "lineagelog tokens create finance --scope ingest --scope read --namespace finance --namespace billing",
+)
+def _create(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who gets it.")],
+    scope: Annotated[
+        list[str] | None, typer.Option(metavar="SCOPE", help="ingest, read or admin; several times for several.")
+    ] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Bind it to this job namespace; several times for several.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it ends: 90d from now, or an ISO date. Else never.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a token (scope ingest unless said otherwise) and print it. It is shown this once: only its hash is kept.
+
+    From the first token on, the server lets nobody in without one.
+    """
+    from lineagelog.store.tokens import Tokens
+
+    ends = _expiry(expires, datetime.now(UTC))
+    with session.store() as store:
+        tokens = Tokens(store.engine, store.schema)
+        text, token = tokens.create(name, scope or ["ingest"], namespaces=namespace or None, expires_at=ends)
+    if json:
+        print_json({**_row(token), "token": text})
+        return
+    print(text)
+    print(
+        f"token {token.id} for {token.name}: {text_of(sorted(token.scopes))}; keep it, it is not shown again",
+        file=sys.stderr,
+    )
+
+
+@command(group, "list", "lineagelog tokens list", "lineagelog tokens list --json | jq .name")
+def _list(session: Session, json: JsonLines = False, csv: Csv = False) -> None:
+    """List tokens, also those that have ended; never the secret itself."""
+    from lineagelog.store.tokens import Tokens
+
+    with session.store() as store:
+        found = Tokens(store.engine, store.schema).list()
+    print_rows(form_of(json=json, csv=csv), _COLUMNS, map(_row, found))
+
+
+@command(group, "revoke", "lineagelog tokens revoke 3")
+def _revoke(
+    session: Session,
+    token_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `tokens list` shows.")],
+) -> None:
+    """End a token; servers that run notice within seconds."""
+    from lineagelog.store.tokens import Tokens
+
+    with session.store() as store:
+        ended = Tokens(store.engine, store.schema).revoke(token_id)
+    if not ended:
+        raise InputError(f"there is no valid token {token_id}: see `lineagelog tokens list`")
+    print(f"revoked token {token_id}")
+
+
+def _expiry(text: str | None, now: datetime) -> datetime | None:
+    from lineagelog.read.period import parse_instant
+
+    if text is None:
+        return None
+    if re.fullmatch(r"\d{1,6}[smhdw]", text):
+        return now + (now - parse_instant(f"-{text}", now))
+    ends = parse_instant(text, now)
+    if ends <= now:
+        raise InputError(f"--expires {text!r} lies in the past")
+    return ends
+
+
+def _row(token: Token) -> dict[str, Any]:
+    from msgspec.structs import asdict
+
+    is_over = token.expires_at is not None and token.expires_at <= datetime.now(UTC)
+    return {
+        **asdict(token),
+        "scopes": sorted(token.scopes),
+        "namespaces": None if token.namespaces is None else sorted(token.namespaces),
+        "state": "revoked" if token.revoked_at else "expired" if is_over else "valid",
+    }

@@ -1,0 +1,133 @@
+"""From the bytes of an event to its tree, its canonical bytes, and a text that PostgreSQL takes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final
+
+import msgspec
+import orjson
+from msgspec import Struct
+
+from .canonical import (
+    UnsettledError,
+    canonical_of_settled,
+    fold_any_float,
+    fold_float,
+    settle,
+)
+from .model import Reason
+
+_DECODER: Final = msgspec.json.Decoder(float_hook=fold_float)
+_BOM: Final = b"\xef\xbb\xbf"
+_TELLTALE_ESCAPE: Final = re.compile(rb"\\u00(?:00|3[aA])")
+"""An escaped NUL, or an escaped colon, which would spoil the counting of colons."""
+_LONG_INTEGER: Final = 400
+"""Digits; no double has so many, and reading more takes quadratic time."""
+
+
+class RefusedError(Exception):
+    """The bytes are no event; ``tree`` is what could be decoded of them."""
+
+    def __init__(self, reason: Reason, path: str, detail: str, tree: Any = None) -> None:
+        super().__init__(detail)
+        self.reason, self.path, self.detail, self.tree = reason, path, detail, tree
+
+
+class Decoded(Struct, frozen=True):
+    """A JSON text that the log can keep."""
+
+    tree: Any
+    canonical_bytes: bytes
+    body: bytes
+    """The text for the event column: as received, or rewritten where PostgreSQL would refuse or change it."""
+    raw: bytes | None
+    """The bytes as received, only where ``body`` cannot give them back."""
+    notice: str | None
+    """Why ``raw`` is kept."""
+
+
+def decode(text: bytes) -> Any:
+    """A JSON text as Python values, numbers folded as the canonical form wants them."""
+    return _DECODER.decode(text)
+
+
+def decode_event(data: bytes) -> Decoded:
+    """Decode the bytes of one event. Raises RefusedError."""
+    body = data.removeprefix(_BOM)
+    try:
+        tree = _DECODER.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _rewritten(_decode_leniently(body), data)
+    telltale = b"\\" in body and _TELLTALE_ESCAPE.search(body) is not None
+    if telltale and _settled(tree) != tree:
+        return _rewritten(tree, data)
+    try:
+        canonical_bytes = orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        tree = _settled(tree)
+        canonical_bytes = canonical_of_settled(tree)
+    # jsonb keeps the last of several equal keys; a dropped key takes its colon along
+    if (telltale or body.count(b":") != canonical_bytes.count(b":")) and _has_duplicate_keys(body):
+        # a dropped value may hold what jsonb refuses, so that the received text cannot go there
+        return Decoded(tree, canonical_bytes, canonical_bytes, data, "duplicate_keys")
+    return Decoded(tree, canonical_bytes, body, None, None)
+
+
+def _rewritten(tree: Any, data: bytes) -> Decoded:
+    tree = _settled(tree)
+    canonical_bytes = canonical_of_settled(tree)
+    return Decoded(tree, canonical_bytes, canonical_bytes, data, "repaired_text")
+
+
+def _settled(tree: Any) -> Any:
+    try:
+        return settle(tree)
+    except UnsettledError as problem:
+        raise RefusedError(problem.reason, f"${problem.path}"[:512], str(problem), tree) from None
+
+
+def _decode_leniently(body: bytes) -> Any:
+    """Decode what the fast decoder refuses: lone surrogates pass, numbers of any size, and NaN, to be found later."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as bad:
+        detail = f"the text is not UTF-8 at byte {bad.start}"
+        raise RefusedError(Reason.NOT_UTF8, "$", detail, _salvage(body)) from None
+    try:
+        return json.loads(text, parse_float=fold_any_float, parse_int=_read_integer, parse_constant=_not_a_number)
+    except RecursionError:
+        raise RefusedError(Reason.TOO_DEEP, "$", "nested far too deep") from None
+    except ValueError as problem:
+        detail = str(problem) if text.strip() else "the text is empty"
+        raise RefusedError(Reason.NOT_JSON, "$", detail) from None
+
+
+def _salvage(body: bytes) -> Any:
+    """Whatever can be read of a text in another encoding: its ASCII names are right, the rest is for nobody."""
+    try:
+        return json.loads(body.decode(errors="replace"), parse_float=float, parse_int=_read_integer)
+    except (RecursionError, ValueError):
+        return None
+
+
+def _not_a_number(_name: str) -> float:
+    return math.nan
+
+
+def _read_integer(text: str) -> int | float:
+    return int(text) if len(text) < _LONG_INTEGER else float(text)
+
+
+def _has_duplicate_keys(body: bytes) -> bool:
+    """Whether an object of the text has a key twice."""
+    duplicates = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal duplicates
+        duplicates = duplicates or len({key for key, _ in pairs}) < len(pairs)
+
+    json.loads(body.decode(), object_pairs_hook=look)
+    return duplicates

@@ -1,0 +1,213 @@
+"""What a run event says of its run, its datasets, its assertions and its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from . import facets as table
+from .decoding import RefusedError
+from .facets import text_or_none
+from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
+from .paths import json_path
+
+MAX_NAME: Final = 64 * 1024
+"""Bytes of a name or a namespace."""
+MAX_NOTICES: Final = 50
+"""More notices of one event than these tell nothing new."""
+
+STATUSES: Final = frozenset(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN"))
+_SIDES: Final = (("inputs", "I", ("inputFacets", "facets")), ("outputs", "O", ("outputFacets", "facets")))
+_NONE: Final = frozenset[str]()
+_RUN_TABLE: Final = table.by_facet(table.RUN_FACTS)
+_JOB_TABLE: Final = table.by_facet(table.JOB_FACTS)
+_DATASET_TABLE: Final = table.by_facet(table.DATASET_FACTS)
+
+type Found = dict[str, Any]
+"""Members of a sighting, as they are found."""
+type Place = tuple[str | int, ...]
+"""Steps of a JSON path; a notice makes the path of them, so that events without one never pay for it."""
+
+
+class Notices(list[Notice]):
+    """The notices of one event, up to MAX_NOTICES."""
+
+    def note(self, code: str, *place: str | int) -> None:
+        """Add a notice while there is room."""
+        if len(self) < MAX_NOTICES:
+            self.append(Notice(code, json_path(place)))
+
+
+def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> RunSighting:
+    """What the event says of its run, itself and by the facets of run and job."""
+    found: Found = {}
+    for member, lines in (("run", _RUN_TABLE), ("job", _JOB_TABLE)):
+        facets = tree[member].get("facets")
+        if facets is not None and _is_object(facets, notices, (member,), "facets"):
+            _look_up(facets, lines, found, {}, notices, (member,), "facets")
+    return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
+
+
+class DatasetGatherer:
+    """What an event says of its datasets: one sighting per dataset and direction, and the assertions in their order."""
+
+    __slots__ = ("_notices", "_seen", "_sightings", "assertions")
+
+    def __init__(self, tree: dict[str, Any], notices: Notices) -> None:
+        self.assertions: list[AssertionResult] = []
+        self._notices = notices
+        self._seen: dict[Any, int] = {}
+        self._sightings: dict[tuple[str, str, str], Found] = {}
+        for side, direction, containers in _SIDES:
+            entries = tree.get(side)
+            if entries is not None:
+                for index, entry in _entries(entries, notices, (side,)):
+                    self._add(direction, entry, containers, (side, index))
+
+    def sightings(self) -> tuple[DatasetSighting, ...]:
+        """The sightings, in the order of the first entry of each."""
+        return tuple([DatasetSighting(*key, **found) for key, found in self._sightings.items()])
+
+    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, str], place: Place) -> None:
+        names = _names(entry, self._notices, place)
+        if names is None:
+            return
+        found: Found = {}
+        used: dict[str, int] = {}
+        asserted = False
+        for container in containers:
+            facets = entry.get(container)
+            if facets is not None and _is_object(facets, self._notices, place, container):
+                _look_up(facets, _DATASET_TABLE, found, used, self._notices, place, container)
+                if table.ASSERTIONS_FACET in facets and not asserted:
+                    asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], names, (*place, container))
+        if "deleted" in found:
+            found["deleted"] = found["deleted"].difference(found)  # a value beats a deletion of the same time
+        key = (direction, *names)
+        earlier = self._sightings.get(key)
+        self._sightings[key] = found if earlier is None else _merge_entries(earlier, found)
+
+    def _add_assertions(self, facet: Any, dataset: tuple[str, str], place: Place) -> bool:
+        """Add the assertions of one facet; false if it has no list of them, so that the next container may have one."""
+        listed = facet.get("assertions") if type(facet) is dict else None
+        if listed is None:
+            return False
+        place = (*place, table.ASSERTIONS_FACET, "assertions")
+        for index, entry in _entries(listed, self._notices, place):
+            assertion, name = text_or_none(entry, "assertion"), text_or_none(entry, "name")
+            if assertion is None and name is None:
+                self._notices.note("assertion_without_name", *place, index)
+                continue
+            success, severity = table.boolean(entry.get("success")), text_or_none(entry, "severity")
+            row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
+            self.assertions.append(AssertionResult(*row, _occurrence(self._seen, row)))
+        return True
+
+
+def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ...]:
+    """The tests of the run's test facet."""
+    facets = tree["run"].get("facets")
+    facet = facets.get(table.TESTS_FACET) if type(facets) is dict else None
+    if type(facet) is not dict or facet.get("tests") is None:
+        return ()
+    results: list[TestResult] = []
+    seen: dict[Any, int] = {}
+    place = ("run", "facets", table.TESTS_FACET, "tests")
+    for index, entry in _entries(facet["tests"], notices, place):
+        name, kind = text_or_none(entry, "name"), text_or_none(entry, "type")
+        if name is None and kind is None:
+            notices.note("test_without_name", *place, index)
+            continue
+        row = (name, text_or_none(entry, "status"), kind, text_or_none(entry, "severity"))
+        results.append(TestResult(*row, _occurrence(seen, row)))
+    return tuple(results)
+
+
+def limit_name(name: str, *place: str | int) -> None:
+    """Refuse the event whose name is longer than the log keeps."""
+    if len(name) * 4 > MAX_NAME and len(name.encode()) > MAX_NAME:
+        raise RefusedError(Reason.TOO_LONG, json_path(place), f"is longer than {MAX_NAME} bytes")
+
+
+def _is_object(value: Any, notices: Notices, place: Place, name: str) -> bool:
+    if type(value) is dict:
+        return True
+    notices.note("not_an_object", *place, name)
+    return False
+
+
+def _look_up(
+    facets: dict[str, Any],
+    lines: table.Table,
+    found: Found,
+    used: dict[str, int],
+    notices: Notices,
+    place: Place,
+    container: str,
+) -> None:
+    """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member."""
+    for name, facet in facets.items():
+        if name not in lines or facet is None:
+            continue
+        if type(facet) is not dict:
+            notices.note("not_an_object", *place, container, name)
+            continue
+        for line, member, step, read, deletable in lines[name]:
+            if member in found and used[member] <= line:
+                continue  # an earlier line, or the same line in an earlier container, has a value
+            if deletable and facet.get("_deleted") is True:
+                found["deleted"] = found.get("deleted", frozenset()) | {member}
+                continue
+            value = facet if step is None else facet.get(step)
+            if value is None:
+                continue
+            try:
+                value = read(value)
+            except table.UnreadableError as problem:
+                notices.note(str(problem), *place, container, name, step or "")
+                continue
+            if value is not None:
+                found[member] = value
+                used[member] = line
+
+
+def _names(entry: dict[str, Any], notices: Notices, place: Place) -> tuple[str, str] | None:
+    """Namespace ('' for a missing one) and name; None, with a notice, for an entry that cannot be named."""
+    namespace, name = entry.get("namespace"), entry.get("name")
+    if type(name) is not str or not name:
+        notices.note("dataset_without_name", *place, "name")
+        return None
+    if namespace is None:
+        namespace = ""
+    elif type(namespace) is not str or not namespace:
+        notices.note("dataset_without_namespace", *place, "namespace")
+        return None
+    if len(name) + len(namespace) > MAX_NAME // 4:
+        limit_name(name, *place, "name")
+        limit_name(namespace, *place, "namespace")
+    return namespace, name
+
+
+def _merge_entries(earlier: Found, later: Found) -> Found:
+    """One dataset twice on one side (a self join): each member from the last entry that carries it."""
+    merged = earlier | later
+    if "deleted" in merged:
+        merged["deleted"] = (earlier.get("deleted", _NONE) | later.get("deleted", _NONE)).difference(merged)
+    return merged
+
+
+def _entries(value: Any, notices: Notices, place: Place) -> Iterator[tuple[int, dict[str, Any]]]:
+    if type(value) is not list:
+        notices.note("not_an_array", *place)
+        return
+    for index, entry in enumerate(value):
+        if type(entry) is dict:
+            yield index, entry
+        else:
+            notices.note("not_an_object", *place, index)
+
+
+def _occurrence(seen: dict[Any, int], row: Any) -> int:
+    number = seen.get(row, 0)
+    seen[row] = number + 1
+    return number

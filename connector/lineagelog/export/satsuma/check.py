@@ -1,0 +1,229 @@
+"""Checks events against the OpenLineage schemas and our facet schemas, and counts what an export holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from lineagelog.errors import SettingsError
+from lineagelog.export.satsuma.events import SPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from importlib.resources.abc import Traversable
+
+    from lineagelog.export.satsuma.events import Export, Exported
+    from lineagelog.export.satsuma.facets import Json
+
+_KINDS = {"DatasetFacet": "dataset", "JobFacet": "job", "RunFacet": "run"}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The numbers of an export. `columns_mapped` of `columns` target columns have lineage.
+
+    `transforms` counts target fields whose lineage is not a plain copy; `facets` counts the datasets or jobs
+    that carry each `satsuma_*` facet; `warnings` and `questions` are the `//!` and `//?` comments in events;
+    `problems` are the findings about the spec, `failures` what the schemas reject.
+    """
+
+    events: int
+    jobs: int
+    datasets_in: int
+    datasets_out: int
+    columns: int
+    columns_mapped: int
+    transforms: int
+    facets: dict[str, int]
+    warnings: int
+    questions: int
+    problems: tuple[str, ...]
+    failures: tuple[str, ...]
+
+    def as_json(self) -> Json:
+        """The summary as a JSON object."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """The summary for people, a line per number."""
+        coverage = f" ({100 * self.columns_mapped / self.columns:.0f} %)" if self.columns else ""
+        numbers = {
+            "events": self.events,
+            "jobs": self.jobs,
+            "datasets": f"{self.datasets_in} in, {self.datasets_out} out",
+            "column coverage": f"{self.columns_mapped} of {self.columns} target columns{coverage}",
+            "transforms": f"{self.transforms} target fields that are no plain copy",
+            **self.facets,
+            "warnings (//!)": self.warnings,
+            "questions (//?)": self.questions,
+            "problems": len(self.problems),
+            "schema failures": len(self.failures),
+        }
+        yield from (f"{name:<23}{value}" for name, value in numbers.items())
+
+
+def summarize(export: Export, failures: Iterable[str] = ()) -> Summary:
+    """Count what an export holds; `failures` are those that validate() found."""
+    jobs: set[str] = set()
+    sides: dict[str, dict[tuple[str, str], Json]] = {"inputs": {}, "outputs": {}}
+    carriers: dict[tuple[str, str, str], Json] = {}
+    covered: set[tuple[str, str]] = set()
+    targets: set[str] = set()
+    transforms = {item.event["job"]["name"]: item.transforms for item in export.events if "job" in item.event}
+    for item in export.events:
+        job = item.event.get("job")
+        if job is not None:
+            jobs.add(job["name"])
+            carriers["job", "", job["name"]] = job["facets"]
+        for side, found in sides.items():
+            for dataset in _datasets(item.event, side):
+                found[dataset["namespace"], dataset["name"]] = dataset
+                carriers["dataset", dataset["namespace"], dataset["name"]] = dataset["facets"]
+        covered.update(item.covered)
+        targets.update(item.targets)
+    columns = [(key, column.path) for key in sorted(targets) for column in export.resolver.tables[key].columns]
+    comments = Counter(entry["type"] for facets in carriers.values() for entry in _warnings(facets))
+    own = Counter(name for facets in carriers.values() for name in facets if name.startswith("satsuma_"))
+    return Summary(
+        events=len(export.events),
+        jobs=len(jobs),
+        datasets_in=len(sides["inputs"]),
+        datasets_out=len(sides["outputs"]),
+        columns=len(columns),
+        columns_mapped=sum(1 for key, path in columns if _is_covered(key, path, covered)),
+        transforms=sum(transforms.values()),
+        facets=dict(sorted(own.items())),
+        warnings=comments["data_quality"],
+        questions=comments["open_question"],
+        problems=tuple(map(str, export.problems)),
+        failures=tuple(failures),
+    )
+
+
+def _warnings(facets: Json) -> list[Json]:
+    found: list[Json] = facets.get("satsuma_warnings", {}).get("warnings", [])
+    return found
+
+
+def _is_covered(key: str, path: str, covered: set[tuple[str, str]]) -> bool:
+    """Whether the column or a record around it has lineage."""
+    parts = path.split(".")
+    return any((key, ".".join(parts[:end])) in covered for end in range(1, len(parts) + 1))
+
+
+def _datasets(event: Json, side: str) -> list[Json]:
+    found: list[Json] = event.get(side, [])
+    return [*found, event["dataset"]] if side == "outputs" and "dataset" in event else found
+
+
+def validate(events: Iterable[Exported], progress: Callable[[int], None] | None = None) -> list[str]:
+    """What is wrong with the events, a line each; an empty list when all is well.
+
+    Raises SettingsError when the validator (extra `export`) is not installed.
+    """
+    checker = _Checker(_schemas())
+    failures: list[str] = []
+    for number, item in enumerate(events, 1):
+        failures += checker.check(item)
+        if progress is not None:
+            progress(number)
+    return failures
+
+
+class _Checker:
+    """Validates events one by one; a facet that several events share is looked at once."""
+
+    def __init__(self, schemas: dict[str, Json]) -> None:
+        try:
+            import jsonschema_rs
+        except ImportError:
+            raise SettingsError("validating needs the extra 'export': pip install 'lineagelog[export]'") from None
+        registry = jsonschema_rs.Registry(list(schemas.items()))
+
+        def validator(reference: str) -> Any:
+            return jsonschema_rs.validator_for({"$ref": reference}, registry=registry, validate_formats=True)
+
+        self._events = {kind: validator(f"{SPEC}#/$defs/{kind}") for kind in ("RunEvent", "JobEvent", "DatasetEvent")}
+        self._facets = {at: (validator(url), url) for at, url in _facet_definitions(schemas)}
+        self._runs: set[tuple[str, str]] = set()
+        self._seen: dict[int, Json] = {}  # keeps the facets alive, so that an id means one facet
+
+    def check(self, item: Exported) -> Iterator[str]:
+        event = item.event
+        kind = str(event.get("schemaURL", "")).rpartition("/")[2]
+        if kind not in self._events:
+            yield f"{item.name}: schemaURL is '{event.get('schemaURL')}'"
+            return
+        yield from _told(self._events[kind], event, item.name)
+        if "run" in event:
+            run = (event["run"]["runId"], event["eventType"])
+            if run in self._runs:
+                yield f"{item.name}: the run id {run[0]} is not the only {run[1]} of its kind"
+            self._runs.add(run)
+        for kind, where, facets in _carriers(event):
+            if where.startswith("inputs") and "columnLineage" in facets:
+                yield f"{item.name}: {where} carries columnLineage, which belongs to outputs"
+            for name, facet in facets.items():
+                yield from self._facet(kind, name, facet, f"{item.name}: {where}.{name}")
+
+    def _facet(self, kind: str, name: str, facet: Json, where: str) -> Iterator[str]:
+        if id(facet) in self._seen:
+            return
+        self._seen[id(facet)] = facet
+        known = self._facets.get((kind, name))
+        if known is None:
+            yield f"{where}: no schema is known for this {kind} facet"
+            return
+        yield from _told(known[0], facet, where)
+        if facet.get("_schemaURL") != known[1]:
+            yield f"{where}: _schemaURL is {facet.get('_schemaURL')}, expected {known[1]}"
+
+
+def _carriers(event: Json) -> Iterator[tuple[str, str, Json]]:
+    for kind in ("run", "job"):
+        if kind in event:
+            yield kind, kind, event[kind].get("facets", {})
+    for side in ("inputs", "outputs"):
+        for dataset in _datasets(event, side):
+            yield "dataset", f"{side} {dataset.get('name')}", dataset.get("facets", {})
+
+
+def _told(validator: Any, value: Json, where: str) -> Iterator[str]:
+    if not validator.is_valid(value):
+        for error in validator.iter_errors(value):
+            path = "/".join(map(str, error.instance_path))
+            yield f"{where}: {path}: {error.message[:200]}"
+
+
+def _facet_definitions(schemas: dict[str, Json]) -> Iterator[tuple[tuple[str, str], str]]:
+    """((kind of carrier, facet name), URL of the definition) of every facet of datasets, jobs and runs."""
+    for url, schema in schemas.items():
+        for name, definition in schema.get("properties", {}).items():
+            reference = definition.get("$ref", "") if isinstance(definition, dict) else ""
+            kind = reference.rpartition("/")[2]
+            for suffix, carrier in _KINDS.items():
+                if kind.endswith(suffix) and not kind.endswith(("InputDatasetFacet", "OutputDatasetFacet")):
+                    yield (carrier, name), url + reference
+
+
+@cache
+def _schemas() -> dict[str, Json]:
+    """The vendored OpenLineage schemas and our own facet schemas, by their `$id`."""
+    found: dict[str, Json] = {}
+    for package in ("lineagelog.event", "lineagelog.export.satsuma"):
+        for file in _json_files(resources.files(package) / "schemas"):
+            schema = json.loads(file.read_text("utf-8"))
+            found[schema["$id"]] = schema
+    return found
+
+
+def _json_files(folder: Traversable) -> Iterator[Traversable]:
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if entry.is_dir():
+            yield from _json_files(entry)
+        elif entry.name.endswith(".json"):
+            yield entry

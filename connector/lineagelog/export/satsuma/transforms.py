@@ -1,0 +1,94 @@
+"""What the text of a transform says: its description, the fields that it refers to, whether it masks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lineagelog.export.satsuma.arrows import BodyReader
+from lineagelog.export.satsuma.cursor import untick
+from lineagelog.export.satsuma.lexer import NAME
+from lineagelog.export.satsuma.metadata import prose
+from lineagelog.export.satsuma.text import SatsumaError
+
+DIRECT_COPY = "direct copy"
+_PART = rf"(?:`(?:[^`\\]|\\.)+`|{NAME})"
+# An `@` counts at the start, after white space or an opening mark: `user@host` and `%@x` are no references
+# (the rule of the reference implementation).
+_REFERENCE = re.compile(
+    rf"""(?<![^\s(\[{{,;"'=:|])@(?P<first>{_PART})(?:::(?P<scoped>{_PART}))?(?P<rest>(?:\.{_PART})*)"""
+)
+_NAME_PART = re.compile(_PART)
+_MASKING = re.compile(
+    r"(?<![A-Za-z])(?:mask|redact|hash|md5|sha\d*|encrypt|tokeni[sz]e|anonymi[sz]e|pseudonymi[sz]e)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AtReference:
+    """`@namespace::a.b` in a transform's text, its names without backticks."""
+
+    names: tuple[str, ...]
+    namespace: str | None
+
+    def __str__(self) -> str:
+        return "@" + (f"{self.namespace}::" if self.namespace else "") + ".".join(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What one transform's text says."""
+
+    description: str
+    references: tuple[AtReference, ...]
+    masks: bool
+
+
+@lru_cache(maxsize=16384)
+def read_transform(body: str) -> Transform:
+    """Read the text between the braces of an arrow.
+
+    One quoted text is given without its quotes; one value map as `value map: R→retail, B→business`;
+    everything else as written, without comments and with white space folded.
+    """
+    return Transform(_description(body), references(body), _MASKING.search(body) is not None)
+
+
+def _description(body: str) -> str:
+    try:
+        reader = BodyReader(body)
+        entries = reader.map_entries()
+        if entries is not None:
+            return "value map: " + ", ".join(f"{_bare(key)}→{_bare(value)}" for key, value in entries)
+        reader = BodyReader(body)
+        text = reader.only_string()
+        return prose(text) if text is not None else reader.without_comments()
+    except SatsumaError:  # a text that another engine understood and this grammar does not
+        return " ".join(body.split())
+
+
+def _bare(text: str) -> str:
+    quoted = len(text) >= 2 and text[0] == text[-1] == '"'
+    return prose(text.strip('"') if text.startswith('"""') else text[1:-1]) if quoted else " ".join(text.split())
+
+
+def references(text: str) -> tuple[AtReference, ...]:
+    """The `@` references of a text in their order, each once."""
+    if "@" not in text:
+        return ()
+    found = (_reference(match) for match in _REFERENCE.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _reference(match: re.Match[str]) -> AtReference:
+    first = _plain(match["first"])
+    rest = tuple(_plain(part) for part in _NAME_PART.findall(match["rest"]))
+    if match["scoped"] is not None:
+        return AtReference((_plain(match["scoped"]), *rest), first)
+    return AtReference((first, *rest), None)
+
+
+def _plain(part: str) -> str:
+    return untick(part) if part.startswith("`") else part

@@ -1,0 +1,249 @@
+"""Reads events from files, folders and standard input, streaming: memory does not grow with the number of events."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from lineagelog.errors import InputError
+
+from .bulk import Delivery
+from .door import MAX_EVENT
+from .framing import GZIP_MAGIC, split
+
+STDIN: Final = "-"
+MAX_DOCUMENT: Final = 1024 * 1024 * 1024
+"""The largest file that is one JSON document, in bytes: it is held in memory as a whole. NDJSON has no limit."""
+
+_LINE_SUFFIXES: Final = (".ndjson", ".jsonl")
+_SUFFIXES: Final = (".json", *_LINE_SUFFIXES, ".openlineageevent")
+_CHUNK: Final = 1024 * 1024
+_BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = b" \t\r\n"
+_JSON: Final = msgspec.json.Decoder(msgspec.Raw)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far the reading is; kept up to date by `read_paths`."""
+
+    files: int = 0
+    """Files opened."""
+    skipped: int = 0
+    """Files in folders that are passed over because their names are not those of event files."""
+    problems: int = 0
+    """Files that could not be read, or not to their end."""
+    size: int = 0
+    """Bytes read from disk (compressed, where the file is)."""
+
+
+def _raise(problem: InputError) -> NoReturn:
+    raise problem
+
+
+def read_paths(
+    paths: Iterable[str],
+    *,
+    tally: Tally | None = None,
+    on_problem: Callable[[InputError], None] = _raise,
+    max_event: int = MAX_EVENT,
+) -> Iterator[Delivery]:
+    """The events of files, folders and ``-`` (NDJSON from standard input), in order, each with its position.
+
+    A file is NDJSON, one JSON event, an array of events or ``{"events": […]}``, any of these also gzipped: its first
+    line decides, not its name (``.ndjson`` and ``.jsonl`` are always lines). A folder is searched in sorted order for
+    ``.json .ndjson .jsonl .openlineageevent`` and ``.gz`` of those. Positions are ``file:line``, ``file[index]`` or
+    ``file``.
+
+    ``on_problem`` is told of each file that cannot be read (to its end); the events before the break are delivered and
+    reading goes on with the next file. By default the first problem is raised. A line longer than ``max_event`` bytes
+    is delivered cut off just beyond that limit, so that the door refuses it.
+    """
+    tally = tally if tally is not None else Tally()
+    for path in paths:
+        try:
+            for file in _files(path, tally):
+                try:
+                    yield from _read_file(file, tally, max_event)
+                except InputError as problem:
+                    tally.problems += 1
+                    on_problem(problem)
+        except InputError as problem:
+            tally.problems += 1
+            on_problem(problem)
+
+
+def total_size(paths: Iterable[str]) -> int | None:
+    """The bytes that `read_paths` will read from disk; None where that cannot be known, as for standard input."""
+    total = 0
+    for path in paths:
+        try:
+            if path == STDIN or not (Path(path).is_file() or Path(path).is_dir()):
+                return None
+            total += sum(Path(file).stat().st_size for file in _files(path, Tally()))
+        except (InputError, OSError):
+            return None
+    return total
+
+
+def _files(path: str, tally: Tally) -> Iterator[str]:
+    """The files of a path: itself, or those of the folder."""
+    if path == STDIN or not Path(path).is_dir():
+        yield path
+        return
+
+    def refuse(error: OSError) -> NoReturn:
+        raise InputError(f"{error.filename}: {_cause(error)}") from error
+
+    for folder, folders, names in os.walk(path, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower().removesuffix(".gz").endswith(_SUFFIXES):
+                yield str(Path(folder) / name)
+            else:
+                tally.skipped += 1
+
+
+def _read_file(path: str, tally: Tally, max_event: int) -> Iterator[Delivery]:
+    name = "stdin" if path == STDIN else os.fsencode(path).decode("utf-8", "replace")
+    with _problems_named(name), _opened(path) as raw:
+        tally.files += 1
+        stream = _inflated(io.BufferedReader(_Counted(raw, tally), _CHUNK))
+        is_lines = path == STDIN or path.lower().removesuffix(".gz").endswith(_LINE_SUFFIXES)
+        yield from _numbered(_lines(stream, max_event), name) if is_lines else _read_any(stream, name, max_event)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    with Path(path).open("rb", buffering=0) as file:
+        yield file
+
+
+@contextmanager
+def _problems_named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{name}: the gzip data is broken: {_cause(error)}") from error
+    except OSError as error:
+        raise InputError(f"{name}: {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return text[:1].lower() + text[1:]
+
+
+class _Counted(io.RawIOBase):
+    """Counts what is read into the tally."""
+
+    def __init__(self, raw: Any, tally: Tally) -> None:
+        # a pipe's events are handed on as they come, not when a buffer is full
+        self._fill = getattr(raw, "readinto1", None) or raw.readinto
+        self._tally = tally
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer from the file."""
+        count = self._fill(buffer) or 0
+        self._tally.size += count
+        return count
+
+
+class _Inflated(io.RawIOBase):
+    """Inflates gzip, and hands out what could be read before it complains (the gzip module loses a buffer of that)."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._gzip = zlib.decompressobj(wbits=31)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer; 0 at the end. Raises EOFError and zlib.error for broken data."""
+        while True:
+            if self._gzip.eof:  # gzip members may follow each other, and zeros may fill up the end
+                self._rest = (self._gzip.unused_data or self._stream.read1(_CHUNK)).lstrip(b"\0")
+                if not self._rest:
+                    return 0
+                self._gzip = zlib.decompressobj(wbits=31)
+            data = self._rest or self._stream.read1(_CHUNK)
+            if not data:
+                raise EOFError("it ends too early")
+            part = self._gzip.decompress(data, len(buffer))
+            self._rest = self._gzip.unconsumed_tail
+            if part:
+                buffer[: len(part)] = part
+                return len(part)
+
+
+def _inflated(stream: io.BufferedReader) -> io.BufferedReader:
+    if stream.peek(2)[:2] != GZIP_MAGIC:
+        return stream
+    return io.BufferedReader(_Inflated(stream), _CHUNK)
+
+
+def _lines(stream: io.BufferedReader, max_event: int) -> Iterator[bytes]:
+    """The lines; of one that is too long only the start, just beyond the limit."""
+    while line := stream.readline(max_event + 1):
+        yield line
+        if len(line) > max_event and not line.endswith(b"\n"):
+            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                pass
+
+
+def _numbered(lines: Iterable[bytes], name: str) -> Iterator[Delivery]:
+    for number, line in enumerate(lines, 1):
+        text = (line.removeprefix(_BOM) if number == 1 else line).strip(_SPACE)
+        if text:
+            yield Delivery(text, f"{name}:{number}")
+
+
+def _read_any(stream: io.BufferedReader, name: str, max_event: int) -> Iterator[Delivery]:
+    """Lines when the first line is one event and more follows, else one document."""
+    first = stream.readline(max_event + 1)
+    text = first.removeprefix(_BOM).strip(_SPACE)
+    if text[:1] == b"{" and stream.peek(1) and _is_json(text) and not split(text).is_batch:
+        yield from _numbered(chain((first,), _lines(stream, max_event)), name)
+        return
+    document = first + stream.read(MAX_DOCUMENT + 1 - len(first))
+    if len(document) > MAX_DOCUMENT:
+        raise InputError(f"{name}: one document of more than {MAX_DOCUMENT >> 20} MiB: use NDJSON, one event per line")
+    yield from _read_document(document.removeprefix(_BOM).strip(_SPACE), document, name)
+
+
+def _read_document(text: bytes, document: bytes, name: str) -> Iterator[Delivery]:
+    framed = split(text)
+    if framed.is_batch:
+        yield from (Delivery(body, f"{name}[{index}]") for index, body in enumerate(framed.events))
+    elif b"\n{" in text and not _is_json(text):  # NDJSON: its one bad line must not take the others with it
+        yield from _numbered(document.split(b"\n"), name)
+    elif text:
+        yield Delivery(text, name)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _JSON.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True

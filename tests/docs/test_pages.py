@@ -1,0 +1,124 @@
+"""The documentation: what it shows is what happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.cli.conftest import COMMAND, encode, event, run_process
+from tests.cli.test_embedded_and_serve import served
+
+from .cli_page import PAGE, page
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_of_commands_is_current() -> None:
+    """docs/cli.md is what the commands say: `python -m tests.docs.cli_page` writes it anew."""
+    assert page() == PAGE.read_text(encoding="utf-8")
+
+
+def test_the_readme_works(database_url: str) -> None:
+    """The curl line is answered as the README says, and what it says to look at shows the run."""
+    curl, look, *_ = _blocks(README, "sh")
+    with served("--database", database_url) as (_, port, _):
+        words = shlex.split(curl.replace(":5000", f":{port}"))
+        for answer in ('201 Created[^{]*{"status":"stored"}', '{"status":"duplicate"}'):
+            done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+            assert re.search(answer, done.stdout, re.DOTALL), done
+        said = [run_process(*shlex.split(line)[1:], LINEAGELOG_DATABASE=database_url) for line in look.splitlines()]
+    assert [ran.code for ran in said] == [0, 0, 0]
+    assert "first_job" in said[0].out
+    assert "first_table" in said[1].out
+    assert "42" in said[2].out
+
+
+def test_the_readme_looks_at_the_examples(database_url: str) -> None:
+    """Each command under "Load files and look around" works on the example day and shows something."""
+    (block,) = [block for block in _blocks(README, "sh") if "lineagelog load examples/" in block]
+    for line in block.splitlines():
+        words = shlex.split(line)
+        environment = os.environ | {"LINEAGELOG_DATABASE": database_url}
+        done = subprocess.run(
+            [COMMAND, *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+        )
+        expected = 1 if words[1] == "doctor" else 0  # the tests' server has durability off
+        assert (expected, True) == (done.returncode, len(done.stdout.splitlines()) > 0), (line, done)
+        if words[1] == "load":
+            assert done.stdout.startswith("read 90 stored 90 duplicate 0 expired 0 dead 0 in ")
+        if words[1] == "list":
+            assert len(done.stdout.splitlines()) > 1, line
+
+
+def test_the_readmes_links_lead_somewhere() -> None:
+    """Every file it names is there."""
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_commands_that_pages_name_exist() -> None:
+    """`lineagelog …` in README and operations are commands there are."""
+    known = set(re.findall(r"^## lineagelog (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    named = re.findall(
+        r"lineagelog ((?:list|store|tokens|dead-letters) [a-z]+|serve|load|show|status|doctor|config)\b",
+        README + OPERATIONS,
+    )
+    assert len(named) > 20
+    assert set() == set(named) - known
+
+
+@pytest.fixture
+def roles(database_url: str) -> Iterator[str]:
+    """The database with the roles of the runbook; they vanish with the test."""
+    plain = database_url.replace("+psycopg", "")
+    superuser, _ = _blocks(OPERATIONS, "sql")
+    with psycopg.connect(plain, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(superuser.replace("DATABASE lineage ", f"DATABASE {name} ").encode())
+        yield database_url
+        for role in ("lineage_writer", "lineage_reader", "lineage_owner"):
+            connection.execute(f"DROP OWNED BY {role} CASCADE".encode())
+            connection.execute(f"DROP ROLE {role}".encode())
+
+
+def test_the_roles_of_the_runbook(roles: str) -> None:
+    """The GRANT statements as printed: the owner makes, the writer loads and serves, the reader lists, no more."""
+
+    def as_role(role: str) -> str:
+        return roles.replace("://lineagelog@", f"://lineage_{role}@")
+
+    assert run_process("store", "init", "--months", "1", "--database", as_role("owner")).code == 0
+    _, grants = _blocks(OPERATIONS, "sql")
+    with psycopg.connect(as_role("owner").replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(grants.encode())
+    now = datetime.now(UTC).isoformat()
+    sent = encode(event("now", eventTime=now), {**event("bad"), "eventTime": "never"})
+    loaded = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
+    assert (loaded.code, loaded.out.startswith("read 2 stored 1 duplicate 0 expired 0 dead 1 ")) == (1, True)
+    refused = run_process("load", "-", "--database", as_role("writer"), stdin=encode(event("no partition")))
+    assert (refused.code, "the database refuses writes" in refused.err) == (2, True)
+    with served("--database", as_role("writer"), "--log-level", "error"):
+        pass
+    assert "now" in run_process("list", "runs", "--database", as_role("reader")).out
+    assert run_process("load", "-", "--database", as_role("reader"), stdin=sent).code == 2
+    assert run_process("tokens", "list", "--database", as_role("reader")).code == 2
+    advice = run_process("doctor", "--json", "--database", as_role("writer"))
+    checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
+    assert (checks["next partitions"]["advice"], checks["next partitions"]["observed"]) == (None, "are there")
+    assert run_process("store", "purge", "--older-than", "1d", "--database", as_role("owner")).code == 0
