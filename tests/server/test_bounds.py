@@ -15,7 +15,7 @@ import pytest
 
 from lineagelog.server import Limits
 
-from .client import LINEAGE, count, encoded, event, request, rows, zipped
+from .client import BATCH, LINEAGE, count, encoded, event, request, rows, zipped
 from .process import memory, serving
 
 if TYPE_CHECKING:
@@ -149,6 +149,15 @@ def test_event_over_its_limit_in_a_batch(serve: Serve, store: LogStore) -> None:
     assert [item["reason"] for item in answer.json["failed_events"]] == ["too_large"]
     assert request(url, LINEAGE, large(20_001)).status == 413
     assert (count(store), count(store, "ol_dead_letter")) == (1, 2)
+
+
+def test_too_many_events_in_a_request(serve: Serve, store: LogStore) -> None:
+    """413 with the limit named, one dead letter, nothing stored."""
+    url = serve(limits=Limits(max_events=10))
+    answer = request(url, BATCH, b"[" + b",".join([b"{}"] * 11) + b"]")
+    assert (answer.status, "limit is 10" in answer.json["message"]) == (413, True)
+    assert (count(store), count(store, "ol_dead_letter")) == (0, 1)
+    assert request(url, BATCH, b"[" + b",".join(encoded(n) for n in range(10)) + b"]").status == 204
 
 
 def test_413_is_read_by_a_client_that_still_sends(serve: Serve) -> None:

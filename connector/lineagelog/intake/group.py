@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -80,9 +81,10 @@ class GroupCommit:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
+        end = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
             if thread.ident is not None:
-                thread.join(timeout)
+                thread.join(None if end is None else max(0.0, end - time.monotonic()))
         return not self._queue and not any(thread.is_alive() for thread in self._threads)
 
     @property

@@ -60,7 +60,7 @@ class Refusal(LineageLogError):
             "message": f"{self.reason}{place}: {self}",
             "reason": self.reason,
             "path": self.path,
-            "retriable": self.retry_after is not None or self.status >= 500,
+            "retriable": self.retry_after is not None or self.status == 408 or self.status >= 500,
         }
         if self.parameter is not None:
             body["parameter"] = self.parameter

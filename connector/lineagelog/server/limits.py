@@ -20,6 +20,8 @@ class Limits(Struct, frozen=True):
     """One request, inflated (413)."""
     max_event: int = MAX_EVENT
     """One event (413)."""
+    max_events: int = 50_000
+    """Events of one request (413)."""
     max_waiting: int = MAX_WAITING
     """Events that wait to be stored (503)."""
     max_waiting_bytes: int = MAX_WAITING_BYTES

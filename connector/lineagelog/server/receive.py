@@ -10,8 +10,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from lineagelog.errors import LineageLogError
-from lineagelog.event.model import Event, Rejected
+from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.intake import Door, GroupCommit, Outcome, Submission, split
+from lineagelog.intake.framing import KEPT
 from lineagelog.store.tokens import Grant, Scope
 
 from . import answers
@@ -109,6 +110,10 @@ class Receiver:
 
     def _parse(self, body: bytes) -> Delivery:
         framed = split(body)
+        number, limit = len(framed.events), self.limits.max_events
+        if number > limit:
+            detail = f"{number} events in one request; the limit is {limit}"
+            return Delivery([Rejected(Reason.TOO_LARGE, "$", detail, body[:KEPT], size=len(body))], False)
         return Delivery([self._door.parse(event) for event in framed.events], framed.is_batch and not framed.is_broken)
 
     async def _store_single(self, delivery: Delivery, grant: Grant, size: int) -> Outcome:
