@@ -13,6 +13,7 @@ from msgspec import Struct
 from psycopg import errors as pg
 from sqlalchemy import bindparam, func, literal_column
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.expression import ClauseElement
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
@@ -21,7 +22,7 @@ from . import schema as columns
 from . import tables
 from .digest import Digest
 from .partitions import advisory_key
-from .schema import LogStoreSchema, sql
+from .schema import LogStoreSchema, sql, sql_numbered
 from .wire import Array, ColumnType, column_type, copy_data
 
 COPY_FROM: Final = 100
@@ -65,17 +66,25 @@ class _Known:
 
 
 class _Rows:
-    """One statement that takes rows as one array per column."""
+    """One statement that takes rows as one array per column.
 
-    def __init__(self, statement: str, names: tuple[str, ...], kinds: Sequence[ColumnType]) -> None:
-        self.statement = statement
+    It is sent in PostgreSQL's own form: psycopg would take the long texts apart for its placeholders at each call.
+    """
+
+    def __init__(self, statement: ClauseElement, names: tuple[str, ...], kinds: Sequence[ColumnType]) -> None:
+        text, self._order = sql_numbered(statement)
+        self._statement = text.encode()
         self.names = names
         self.kinds = kinds
 
-    def execute(self, connection: psycopg.Connection[Any], rows: Sequence[Sequence[Any]]) -> psycopg.Cursor[Any]:
+    def execute(
+        self, connection: psycopg.Connection[Any], rows: Sequence[Sequence[Any]], **further: Any
+    ) -> psycopg.Cursor[Any]:
+        """Send the rows; ``further`` are the statement's other parameters."""
         arrays = zip(self.names, self.kinds, zip(*rows, strict=True), strict=True)
-        parameters = {name: Array(kind, values) for name, kind, values in arrays}
-        return connection.execute(self.statement, parameters, prepare=True)
+        parameters = {name: Array(kind, values) for name, kind, values in arrays} | further
+        cursor = psycopg.RawCursor(connection)
+        return cursor.execute(self._statement, [parameters[name] for name in self._order], prepare=True)
 
 
 class BatchWriter:
@@ -84,7 +93,7 @@ class BatchWriter:
     def __init__(self, schema: LogStoreSchema) -> None:
         def rows(statement: Any, table: str, names: tuple[str, ...]) -> _Rows:
             kinds = [column_type(schema.t(table).c[name].type) for name in names]
-            return _Rows(sql(statement), names, kinds)
+            return _Rows(statement, names, kinds)
 
         self._insert_events = rows(schema.insert_events(), tables.EVENT_TABLE, columns.EVENT_COLUMNS)
         self._known_events = rows(schema.known_events(), tables.EVENT_TABLE, columns.EVENT_KEY)
@@ -180,13 +189,9 @@ class BatchWriter:
             copy.write(copy_data(self._insert_events.kinds, map(_event_row, events)))
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
-        statement = self._known_events
-        keys = zip(*(event.key for event in events), strict=True)
-        arrays = zip(statement.names, statement.kinds, keys, strict=True)
-        parameters: dict[str, Any] = {name: Array(kind, values) for name, kind, values in arrays}
         times = [event.event_time for event in events]
-        parameters |= {"low": min(times), "high": max(times)}
-        return {row[0] for row in connection.execute(statement.statement, parameters)}
+        bounds = {"low": min(times), "high": max(times)}
+        return {row[0] for row in self._known_events.execute(connection, [event.key for event in events], **bounds)}
 
     def write_digest(
         self, connection: psycopg.Connection[Any], digest: Digest, known: _Known | None = None
