@@ -24,7 +24,13 @@ from .schema import LogStoreSchema
 from .writer import BatchWriter, DeadLetter
 
 _ATTEMPTS: Final = 6
-_TRANSIENT: Final = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable, pg.UniqueViolation)
+_TRANSIENT: Final = (
+    pg.SerializationFailure,
+    pg.DeadlockDetected,
+    pg.LockNotAvailable,
+    pg.UniqueViolation,
+    pg.InvalidSqlStatementName,
+)
 _PASSING: Final[tuple[type[Exception], ...]] = (
     *_TRANSIENT,
     psycopg.OperationalError,
@@ -131,7 +137,7 @@ class LogStore:
     def forget(self) -> None:
         """Drop what this process remembers of the tables: somebody else has emptied or recreated them."""
         self._partitions.forget()
-        self._writer = BatchWriter(self.schema)
+        self._writer.forget()
         self._floor = None
 
     # --- appending --------------------------------------------------------------------------------------------------
