@@ -1,0 +1,7 @@
+"""To come."""
+
+
+class SqlLineage: ...
+
+
+def lineage_from_sql(): ...
