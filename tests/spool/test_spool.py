@@ -97,9 +97,8 @@ def test_the_limit_holds_and_room_comes_back(tmp_path: Path) -> None:
 def test_one_drains_at_a_time(tmp_path: Path) -> None:
     """A second drainer is told so at once, and may drain after the first."""
     spool = Spool(tmp_path)
-    with spool.reader():
-        with pytest.raises(SpoolBusy, match="being drained"), Spool(tmp_path).reader():
-            pass
+    with spool.reader(), pytest.raises(SpoolBusy, match="being drained"), Spool(tmp_path).reader():
+        pass
     with Spool(tmp_path).reader() as reader:
         assert reader.peek() == []
 

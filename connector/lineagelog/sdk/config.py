@@ -34,9 +34,9 @@ def load_config(**overrides: Any) -> SdkConfig:
     """The settings: arguments before openlineage.yml before the environment, as the OpenLineage client has it.
 
     The file is the one the client reads: ``OPENLINEAGE_CONFIG``, else ``openlineage.yml`` in the working directory,
-    else in ``~/.openlineage``. Variables are ``OPENLINEAGE__LINEAGELOG__NAMESPACE`` and so on; ``OPENLINEAGE_NAMESPACE``
-    counts for ``namespace`` where nothing else says it. Never raises: a value that cannot be used is logged and left
-    out.
+    else in ``~/.openlineage``. Variables are ``OPENLINEAGE__LINEAGELOG__NAMESPACE`` and so on;
+    ``OPENLINEAGE_NAMESPACE`` counts for ``namespace`` where nothing else says it. Never raises: a value that cannot be
+    used is logged and left out.
     """
     found: dict[str, Any] = {}
     if namespace := os.environ.get("OPENLINEAGE_NAMESPACE", "").strip():

@@ -1,7 +1,8 @@
 """Where the schemas of a run's datasets come from: any object with ``get_table_schema(table)``, and ready ones.
 
-The ready ones: `SqlAlchemySchemas`, `DbApiSchemas`, `FrameSchemas`, `FileSchemas`. An engine, a connection, a data frame
-or a path given as ``connector=`` is wrapped in the right one. The libraries behind them are imported only when needed.
+The ready ones: `SqlAlchemySchemas`, `DbApiSchemas`, `FrameSchemas`, `FileSchemas`. An engine, a connection, a data
+frame or a path given as ``connector=`` is wrapped in the right one. The libraries behind them are imported only when
+needed.
 """
 
 from __future__ import annotations
