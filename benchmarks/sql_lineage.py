@@ -1,8 +1,8 @@
 """Which SQL library is right more often: sqlglot (through `lineage_from_sql`) or openlineage-sql, on fifty queries.
 
 Run: `python -m benchmarks.sql_lineage [-v]`. Without openlineage-sql installed only sqlglot is measured. A query's
-tables are right if inputs and outputs are exactly the expected ones, its columns if each expected column has exactly the
-expected sources; names are compared without regard to case, since openlineage-sql keeps them as written.
+tables are right if inputs and outputs are exactly the expected ones, its columns if each expected column has exactly
+the expected sources; names are compared without regard to case, since openlineage-sql keeps them as written.
 """
 
 from __future__ import annotations

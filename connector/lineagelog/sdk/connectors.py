@@ -140,7 +140,7 @@ class FrameSchemas:
 
 
 class FileSchemas:
-    """The schema of a Parquet, CSV or TSV file, or of the files of a folder by their names."""
+    """The schema of a Parquet, CSV or TSV file, of the files of a folder by their names, or of a folder of parts."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """``path``: a file, or a folder in which ``table`` (with or without suffix) is looked up."""
@@ -154,7 +154,15 @@ class FileSchemas:
         if not self._path.is_dir():
             return self._path
         places = [self._path / f"{table}{suffix}" for suffix in ("", ".parquet", ".csv", ".tsv")]
-        return next((place for place in places if place.exists()), self._path)
+        found = next((place for place in places if place.exists()), None)
+        if found is None and not _is_dataset(self._path):
+            raise FileNotFoundError(f"{self._path} holds no file of the name {table}")
+        return found or self._path
+
+
+def _is_dataset(folder: Path) -> bool:
+    """Whether a folder is one table in parts, as Spark, pandas and their like write it."""
+    return (folder / "_SUCCESS").exists() or any(next(folder.glob(p), None) for p in ("part-*", "*=*"))
 
 
 def frame_fields(frame: Any) -> list[Any]:
@@ -185,7 +193,8 @@ def file_fields(path: Path) -> list[Any]:
             return [name for name in head if name]
     import pyarrow.parquet
 
-    return frame_fields(pyarrow.parquet.ParquetFile(path))
+    schema = pyarrow.parquet.read_schema(path)
+    return [(name, str(kind)) for name, kind in zip(schema.names, schema.types, strict=True)]
 
 
 def _is_from(value: Any, *packages: str) -> bool:

@@ -41,7 +41,7 @@ class Datasets:
         for dataset in given:
             try:
                 self.add(dataset)
-            except (TypeError, ValueError) as problem:
+            except Exception as problem:
                 warn_once(f"lineage: one of the {self.side} is left out: {describe(problem)}")
 
     def add(self, given: Any) -> Dataset:

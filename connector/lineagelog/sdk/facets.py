@@ -145,9 +145,9 @@ def column_lineage_facet(name: Any, mappings: Mapping[str, Any]) -> Dataset:
 def _start(name: Any) -> Dataset:
     try:
         return as_dataset(name)
-    except (TypeError, ValueError) as problem:
+    except Exception as problem:
         warn_once(f"lineage: a dataset cannot be declared: {describe(problem)}")
-        return {"name": mask(str(name)) or "unknown"}
+        return {"name": "unknown"}
 
 
 def schema_fields(fields: Any) -> list[dict[str, Any]]:
