@@ -332,7 +332,7 @@ def test_propagate_names_the_parent_for_any_thread(memory: Memory) -> None:
 
 
 def test_tasks_have_their_own_parents(memory: Memory) -> None:
-    """Tasks side by side do not mix; `to_thread` keeps the task's run; a plain thread beside many runs has no parent."""
+    """Tasks side by side do not mix; `to_thread` keeps the task's run; a thread beside many runs has no parent."""
 
     async def task(name: str) -> None:
         async with lineage_run(name):
@@ -435,7 +435,7 @@ def test_parents_from_the_environment(
 
 
 def test_the_parent_of_an_airflow_task(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within a task: the run id that Airflow's provider makes for it (logical date, names, try), the DAG run as root."""
+    """Within a task: the run id that Airflow's provider makes (logical date, names, try), the DAG run as root."""
     from openlineage.client.uuid import generate_static_uuid
 
     moment = datetime(2026, 11, 20, 3, tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,12 +37,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    try:
-        session = builder.getOrCreate()
-    except Exception as problem:
-        pytest.skip(f"no local Spark can be started: {type(problem).__name__}")
-    yield session
-    session.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        try:
+            session = builder.getOrCreate()
+        except Exception as problem:
+            pytest.skip(f"no local Spark can be started: {type(problem).__name__}")
+        yield session
+        session.stop()
 
 
 def test_a_spark_job(spark: Any, memory: Memory, validate: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
