@@ -38,6 +38,8 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(emitter, "_emitter", None)
     guard.forget_warnings()
     yield
+    if (left := emitter._emitter) is not None and left.client is not None:
+        left.client.transport.close(0)  # no thread goes on trying
     for name in [name for name in os.environ if name.startswith("OPENLINEAGE__TRANSPORT")]:
         del os.environ[name]  # the client writes aliases there
 

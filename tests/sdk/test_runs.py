@@ -87,8 +87,26 @@ def test_helpers_nest(memory: Memory) -> None:
     with lineage_run("job", outputs=[one, two], dataset_namespace="mine"):
         pass
     fields = [o["facets"]["columnLineage"]["fields"]["x"]["inputFields"] for o in memory.events[0]["outputs"]]
-    assert [[field["namespace"] for field in each] for each in fields] == [["mine", "mine"], ["ns", "ns"]]
+    assert [[field["namespace"] for field in each] for each in fields] == [["mine", "mine"], ["mine", "mine"]]
     assert fields[0][1]["transformations"] == [{"type": "DIRECT", "subtype": "AGGREGATION", "description": "SUM"}]
+
+
+def test_source_columns_have_the_namespace_of_their_input(memory: Memory) -> None:
+    """A source that is one of the inputs is that dataset, wherever it lives; a given namespace is kept."""
+    sources = [
+        {"source": "shop.public.orders", "field": "id"},
+        {"source": "elsewhere", "field": "id"},
+        {"source": "elsewhere", "field": "id", "namespace": "given"},
+    ]
+    with lineage_run(
+        "job",
+        inputs=[Postgres("db.example", "5432", "shop", "public", "orders")],
+        outputs=[column_lineage_facet("db/t", {"x": sources})],
+        dataset_namespace="mine",
+    ):
+        pass
+    fields = memory.events[0]["outputs"][0]["facets"]["columnLineage"]["fields"]["x"]["inputFields"]
+    assert [field["namespace"] for field in fields] == ["postgres://db.example:5432", "mine", "given"]
 
 
 def test_the_documented_return_value() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, JobEvent, Run, RunEvent, RunState
 
 from lineagelog import sdk
-from lineagelog.errors import SpoolError
+from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk import lineage_run
 from lineagelog.sdk.courier import Courier, MemoryQueue, Pace, TryLaterError
 from lineagelog.sdk.transport import BatchTransport, SpoolTransport
@@ -50,8 +51,11 @@ def with_batch(backend: Backend) -> Backend:
 
 
 def events_of(spool: Path) -> list[tuple[str, str]]:
-    with Spool(spool).reader() as reader:
-        found = [json.loads(record) for record in reader.peek(1000)]
+    for _ in range(500):
+        with contextlib.suppress(SpoolBusy), Spool(spool).reader() as reader:
+            found = [json.loads(record) for record in reader.peek(1000)]
+            break
+        time.sleep(0.01)  # the courier tries again just now
     return [(event["job"]["name"], event["eventType"]) for event in found]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .facets import complete_facet, schema_fields
-from .guard import describe, warn_once
+from .guard import describe, guarded, warn_once
 
 if TYPE_CHECKING:
     from .datasets import Datasets
@@ -228,6 +228,7 @@ def _is_frame(value: Any) -> bool:
 # --- the end of a run -----------------------------------------------------------------------------------------------
 
 
+@guarded("looking up schemas", None)
 def add_schemas(connector: Any, inputs: Datasets, outputs: Datasets, timeout: float) -> None:
     """Give each dataset that has no schema facet the schema that its connector tells. Never raises.
 

@@ -54,8 +54,6 @@ class Datasets:
             for name, facet in (read.get(place) or {}).items():
                 if facet is not None:
                     dataset.setdefault(place, {})[name] = complete_facet(name, facet, kind)
-        for facet in dataset["facets"].values():
-            _fill_namespaces(facet, key[0] if read.get("namespace") else self.namespace)
         self._by_key[key] = dataset
         return dataset
 
@@ -75,15 +73,26 @@ class Datasets:
         facet = dataset.setdefault(place, {}).setdefault(name, complete_facet(name, {}, kind))
         facet.update(figures)
 
-    def snapshot(self) -> list[Dataset]:
-        """Copies that later changes do not reach."""
-        return copy.deepcopy(list(self._by_key.values()))
+    def snapshot(self, inputs: Datasets) -> list[Dataset]:
+        """Copies that later changes do not reach.
+
+        The source columns of column lineage get the namespace they lack: that of the input of this name, else the
+        configured one.
+        """
+        copies = copy.deepcopy(list(self._by_key.values()))
+        for dataset in copies:
+            for source in _source_columns(dataset["facets"].get("columnLineage")):
+                if not source.get("namespace"):
+                    found = inputs.find(str(source.get("name")))
+                    source["namespace"] = found["namespace"] if found else inputs.namespace
+        return copies
 
 
-def _fill_namespaces(facet: Any, namespace: str) -> None:
-    """Give the source columns of a column lineage facet the namespace they lack."""
-    members = facet.get("fields") if isinstance(facet, dict) else None
-    for member in members.values() if isinstance(members, dict) else ():
-        for source in (member.get("inputFields") or ()) if isinstance(member, dict) else ():
-            if isinstance(source, dict) and not source.get("namespace"):
-                source["namespace"] = namespace
+def _source_columns(facet: Any) -> Iterator[Dataset]:
+    """The columns that a column lineage facet names as sources."""
+    if not isinstance(facet, dict):
+        return
+    fields = facet.get("fields")
+    lists = [field.get("inputFields") for field in fields.values()] if isinstance(fields, dict) else []
+    for sources in [*lists, facet.get("dataset")]:
+        yield from (source for source in sources or () if isinstance(source, dict))

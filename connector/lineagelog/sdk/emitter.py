@@ -12,6 +12,7 @@ from openlineage.client.client import OpenLineageClient
 from .config import SdkConfig, load_config
 from .courier import Courier, MemoryQueue, Pace
 from .guard import describe, forget_warnings, guarded, warn_once
+from .transport import leave_all
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
@@ -93,7 +94,11 @@ def emitter() -> Emitter:
 
 def _make(client: OpenLineageClient | None = None, **settings: Any) -> Emitter:
     global _emitter
-    made = Emitter(load_config(**settings), client or _client())
+    try:
+        made = Emitter(load_config(**settings), client or _client())
+    except Exception as problem:
+        warn_once(f"lineage: no events can be sent: {describe(problem)}")
+        made = Emitter(SdkConfig(), None)
     _emitter = made
     return made
 
@@ -138,5 +143,7 @@ def flush(timeout: float = 5.0) -> bool:
 
 @atexit.register
 def _leave() -> None:
+    """What is left here first: it may go to a transport that has to be left, too."""
     if _emitter is not None:
         _emitter.leave()
+    leave_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import itertools
 import os
@@ -94,7 +95,7 @@ def leave(run: ActiveRun) -> None:
     run.ended = True
     if _current.get() is run:
         _current.set(run.outer)
-    if run in _of_main_thread:
+    with contextlib.suppress(ValueError):  # entered in another thread
         _of_main_thread.remove(run)
 
 

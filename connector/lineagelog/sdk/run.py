@@ -44,6 +44,7 @@ class LineageRun:
         self.terminated = False
         """Whether the terminal event was emitted."""
         self._plan = plan
+        self._connector = plan.connector
         self._lock = threading.RLock()
         self._began = ""
         self._inputs = Datasets("inputs", datasets_namespace)
@@ -146,13 +147,13 @@ class LineageRun:
 
     def end(self, problem: BaseException | None) -> None:
         """Emit the terminal event that the outcome of the body asks for."""
-        kind, described = outcome(problem)
+        kind, described = _outcome(problem)
         with self._lock:
             if described is not None:
                 self._run_facets["errorMessage"] = described
-            if kind is EventType.COMPLETE and self._plan.connector is not None:
-                timeout = self._plan.emitter.config.lookup_timeout
-                add_schemas(self._plan.connector, self._inputs, self._outputs, timeout)
+            if kind is EventType.COMPLETE and (connector := self._connector) is not None:
+                self._connector = None  # once, though the user interrupts it
+                add_schemas(connector, self._inputs, self._outputs, self._plan.emitter.config.lookup_timeout)
         self.emit(kind, self._end_time())
         self.terminated = True
         if self.outer is None:
@@ -179,8 +180,8 @@ class LineageRun:
                 self.ref.namespace,
                 self.ref.name,
                 dict(self._job_facets),
-                self._inputs.snapshot(),
-                self._outputs.snapshot(),
+                self._inputs.snapshot(self._inputs),
+                self._outputs.snapshot(self._inputs),
                 producer=self._plan.template.producer,
             )
         self._plan.emitter.emit(event)
@@ -206,6 +207,11 @@ def outcome(problem: BaseException | None) -> tuple[EventType, Facet | None]:
         isinstance(problem, BaseExceptionGroup) and problem.split(_ABORTS)[1] is None
     )
     return (EventType.ABORT, None) if aborted else (EventType.FAIL, error_facet(problem))
+
+
+@guarded("telling how a run ended", (EventType.FAIL, None))
+def _outcome(problem: BaseException | None) -> tuple[EventType, Facet | None]:
+    return outcome(problem)
 
 
 class lineage_run:  # noqa: N801 - used as a function: `with lineage_run(...)`, `@lineage_run(...)`

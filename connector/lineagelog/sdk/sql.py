@@ -31,7 +31,7 @@ _DIALECTS: Final = {
 type Source = tuple[str, str, str]
 """Table, column, and how it is used: IDENTITY, TRANSFORMATION or AGGREGATION."""
 type Columns = dict[str, dict[Source, None]]
-"""For each output column its sources, in order."""
+"""For each output column its sources, by name."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class _Script:
             sources = found.setdefault(self.naming.spelled(name), {})
             try:
                 root = to_node(index, scope, self.naming.dialect, schema=_schema(self.naming), trim_selects=False)
-                for source in self._leaves(root, before):
+                for source in sorted(self._leaves(root, before)):  # sqlglot gives them in the order of a set
                     sources[source] = None
             except Exception as problem:
                 self.errors.append(f"column {name}: {describe(problem)}")

@@ -354,6 +354,7 @@ def _close_at_exit(transport: BatchTransport | SpoolTransport) -> None:
 
 
 @atexit.register
-def _leave_all() -> None:
+def leave_all() -> None:
+    """Wait for what is under way, at the end of the process; a second time finds nothing to wait for."""
     for transport in list(_open):
         transport.leave()
