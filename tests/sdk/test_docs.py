@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,19 @@ SETTINGS = {
 }
 
 
+def run(block: str) -> None:
+    """Run an example, and close the connections that it leaves open."""
+    namespace: dict[str, Any] = {}
+    exec(compile(block, "docs/sdk.md", "exec"), namespace)
+    for value in namespace.values():
+        if isinstance(value, sqlite3.Connection):
+            value.close()
+
+
 @pytest.mark.parametrize("block", PYTHON, ids=[str(number) for number in range(len(PYTHON))])
 def test_an_example_runs(block: str, memory: Memory, validate: Callable[[dict[str, Any]], None]) -> None:
     """What it emits is valid; all runs end well. (The one about `configure` emits nothing.)"""
-    exec(compile(block, "docs/sdk.md", "exec"), {})
+    run(block)
     assert bool(memory.events) == ("configure(" not in block)
     for event in memory.events:
         validate(event)
@@ -49,7 +59,7 @@ def test_the_quick_start_reaches_a_backend(backend: Backend) -> None:
     config = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
     Path("openlineage.yml").write_text(config.replace("http://127.0.0.1:5000", backend.url))
     sdk.configure()
-    exec(compile(PYTHON[0], "docs/sdk.md", "exec"), {})
+    run(PYTHON[0])
     assert sdk.flush(10)
     assert backend.names() == [("daily_revenue", "START"), ("daily_revenue", "COMPLETE")]
     output = backend.events[1]["outputs"][0]

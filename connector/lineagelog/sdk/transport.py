@@ -355,6 +355,7 @@ def _close_at_exit(transport: BatchTransport | SpoolTransport) -> None:
 
 @atexit.register
 def leave_all() -> None:
-    """Wait for what is under way, at the end of the process; a second time finds nothing to wait for."""
+    """Wait for what is under way, at the end of the process; each transport once."""
     for transport in list(_open):
+        _open.discard(transport)
         transport.leave()
