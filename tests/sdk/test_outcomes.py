@@ -315,9 +315,13 @@ def test_an_interrupt_at_the_start_aborts(memory: Memory, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     monkeypatch.setattr(memory, "emit", interrupted)
-    with pytest.raises(KeyboardInterrupt), lineage_run("job"):
+    plan = lineage_run("job")
+    with pytest.raises(KeyboardInterrupt), plan:
         pytest.fail("the body runs")
     assert memory.types() == ["START", "ABORT"]
+    with plan:
+        pass
+    assert memory.types() == ["START", "ABORT", "START", "COMPLETE"]
 
 
 def test_one_object_can_run_again_and_within_itself(memory: Memory) -> None:

@@ -158,7 +158,10 @@ class Odd:
         {"template": "/no/such/file"},
         {"template": Odd()},
         {"parent": 5},
-        {"namespace": None},
+        {"parent": RunRef("no uuid", "ns", "job")},
+        {"run_facets": {"parent": {"run": 5}, "tags": {"tags": [5]}}},
+        {"job_facets": {"tags": {"tags": [{"key": "no value"}]}}},
+        {"namespace": 5, "dataset_namespace": Odd()},
     ],
     ids=str,
 )

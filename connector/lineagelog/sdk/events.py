@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
@@ -10,7 +11,7 @@ from openlineage.client import event_v2
 from openlineage.client.facet_v2 import parent_run, tags_job, tags_run
 
 from .facets import PRODUCER, Dataset, Facet
-from .guard import warn_once
+from .guard import describe, warn_once
 
 EventType = event_v2.RunState
 """START, RUNNING, COMPLETE, ABORT, FAIL, OTHER."""
@@ -115,32 +116,47 @@ def _output(dataset: Dataset) -> event_v2.OutputDataset:
 
 def _typed(facets: dict[str, Any]) -> RunFacets:
     """Run facets, those as objects that the client itself looks into (it merges tags and keys Kafka by the parent)."""
-    made: RunFacets = dict(facets)
-    if isinstance(parent := facets.get("parent"), dict):
-        root = parent.get("root")
-        made["parent"] = parent_run.ParentRunFacet(
-            run=parent_run.Run(runId=parent["run"]["runId"]),
-            job=parent_run.Job(parent["job"]["namespace"], parent["job"]["name"]),
-            root=parent_run.Root(
-                run=parent_run.RootRun(runId=root["run"]["runId"]),
-                job=parent_run.RootJob(root["job"]["namespace"], root["job"]["name"]),
-            )
-            if root
-            else None,
-            producer=parent.get("_producer", PRODUCER),
-        )
-    if isinstance(tags := facets.get("tags"), dict):
-        fields = [tags_run.TagsRunFacetFields(**_tag(tag)) for tag in tags.get("tags") or ()]
-        made["tags"] = tags_run.TagsRunFacet(tags=fields, producer=tags.get("_producer", PRODUCER))
-    return made
+    return _built(facets, {"parent": _parent, "tags": _run_tags})
 
 
 def _typed_job(facets: dict[str, Any]) -> dict[str, Any]:
+    return _built(facets, {"tags": _job_tags})
+
+
+def _built(facets: dict[str, Any], builders: dict[str, Callable[[dict[str, Any]], Any]]) -> dict[str, Any]:
     made = dict(facets)
-    if isinstance(tags := facets.get("tags"), dict):
-        fields = [tags_job.TagsJobFacetFields(**_tag(tag)) for tag in tags.get("tags") or ()]
-        made["tags"] = tags_job.TagsJobFacet(tags=fields, producer=tags.get("_producer", PRODUCER))
+    for key, build in builders.items():
+        if isinstance(facet := facets.get(key), dict):
+            try:
+                made[key] = build(facet)
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                warn_once(f"lineage: the facet {key!r} is left out: {describe(problem)}")
+                del made[key]
     return made
+
+
+def _parent(facet: dict[str, Any]) -> parent_run.ParentRunFacet:
+    root = facet.get("root")
+    top = None
+    if root:
+        job = parent_run.RootJob(root["job"]["namespace"], root["job"]["name"])
+        top = parent_run.Root(run=parent_run.RootRun(runId=root["run"]["runId"]), job=job)
+    return parent_run.ParentRunFacet(
+        run=parent_run.Run(runId=facet["run"]["runId"]),
+        job=parent_run.Job(facet["job"]["namespace"], facet["job"]["name"]),
+        root=top,
+        producer=facet.get("_producer", PRODUCER),
+    )
+
+
+def _run_tags(facet: dict[str, Any]) -> tags_run.TagsRunFacet:
+    fields = [tags_run.TagsRunFacetFields(**_tag(tag)) for tag in facet.get("tags") or ()]
+    return tags_run.TagsRunFacet(tags=fields, producer=facet.get("_producer", PRODUCER))
+
+
+def _job_tags(facet: dict[str, Any]) -> tags_job.TagsJobFacet:
+    fields = [tags_job.TagsJobFacetFields(**_tag(tag)) for tag in facet.get("tags") or ()]
+    return tags_job.TagsJobFacet(tags=fields, producer=facet.get("_producer", PRODUCER))
 
 
 def _tag(tag: dict[str, Any]) -> dict[str, str]:

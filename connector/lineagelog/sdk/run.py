@@ -7,6 +7,7 @@ import functools
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -182,7 +183,6 @@ class LineageRun:
                 dict(self._job_facets),
                 self._inputs.snapshot(self._inputs),
                 self._outputs.snapshot(self._inputs),
-                producer=self._plan.template.producer,
             )
         self._plan.emitter.emit(event)
 
@@ -248,7 +248,7 @@ class lineage_run:  # noqa: N801 - used as a function: `with lineage_run(...)`, 
         self.run_id = run_id
         self.job_facets, self.run_facets = job_facets, run_facets
         self.connector = connector
-        self.namespace, self.dataset_namespace = namespace, dataset_namespace
+        self.namespace, self.dataset_namespace = _text(namespace), _text(dataset_namespace)
         self.parent = parent
         self.template: Template = load_template(template, self.job_name)
         self._open: list[LineageRun] = []
@@ -263,6 +263,7 @@ class lineage_run:  # noqa: N801 - used as a function: `with lineage_run(...)`, 
         try:
             run.start()
         except BaseException as problem:  # the user's interrupt, just now
+            self._open.remove(run)
             self._finish(run, problem)
             raise
         return run
@@ -312,7 +313,10 @@ class lineage_run:  # noqa: N801 - used as a function: `with lineage_run(...)`, 
             return parents.ancestry_of(outer)
         if isinstance(self.parent, LineageRun):
             return parents.ancestry_of(self.parent)
-        return Ancestry(self.parent, self.parent) if isinstance(self.parent, RunRef) else Ancestry()
+        if isinstance(self.parent, RunRef):
+            given = replace(self.parent, run_id=_safe_run_id(self.parent.run_id))
+            return Ancestry(given, given)
+        return Ancestry()
 
     def _finish(self, run: LineageRun, problem: BaseException | None) -> None:
         try:
@@ -325,7 +329,7 @@ class lineage_run:  # noqa: N801 - used as a function: `with lineage_run(...)`, 
             parents.leave(run)
 
 
-@guarded("reading the job's name", None)
+@guarded("reading a name", None)
 def _text(name: object) -> str | None:
     return str(name) if name is not None else None
 
@@ -347,24 +351,8 @@ def _decorated(plan: lineage_run, function: Callable[..., Any]) -> Callable[...,
     if inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)
-        async def run_async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-            async with plan.again():
-                inner = function(*args, **kwargs)
-                step = inner.asend(None)
-                while True:
-                    try:
-                        item = await step
-                    except StopAsyncIteration:
-                        return
-                    try:
-                        sent = yield item
-                    except GeneratorExit:
-                        await inner.aclose()
-                        raise
-                    except BaseException as problem:
-                        step = inner.athrow(problem)
-                    else:
-                        step = inner.asend(sent)
+        def run_async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            return _within(plan.again(), function(*args, **kwargs))
 
         return run_async_generator
     if inspect.isgeneratorfunction(function):
@@ -382,6 +370,26 @@ def _decorated(plan: lineage_run, function: Callable[..., Any]) -> Callable[...,
             return function(*args, **kwargs)
 
     return run_function
+
+
+async def _within(plan: lineage_run, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    """An asynchronous generator inside a run: what is sent and thrown in goes on to it (PEP 380 has no such form)."""
+    async with plan:
+        step = inner.asend(None)
+        while True:
+            try:
+                item = await step
+            except StopAsyncIteration:
+                return
+            try:
+                sent = yield item
+            except GeneratorExit:
+                await inner.aclose()
+                raise
+            except BaseException as problem:
+                step = inner.athrow(problem)
+            else:
+                step = inner.asend(sent)
 
 
 def current_run() -> LineageRun | None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .facets import PRODUCER
 from .guard import guarded, warn_once
 from .plain import plain
 
@@ -24,7 +23,6 @@ class Template:
     run_facets: dict[str, Any] = field(default_factory=dict)
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
-    producer: str = PRODUCER
 
 
 def load_template(given: Any, job_name: str | None) -> Template:

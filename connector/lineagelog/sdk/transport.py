@@ -160,7 +160,8 @@ class BatchTransport(HttpTransport):
 
     def _post(self, endpoint: str, body: bytes) -> requests.Response:
         data, headers = self._prepare_request(body.decode())
-        options: dict[str, Any] = {"cert": self.cert} if self.cert is not None else {}
+        cert = getattr(self, "cert", None)  # older clients have none
+        options: dict[str, Any] = {"cert": cert} if cert is not None else {}
         url = urljoin(self.url, endpoint)  # as the client's own transport joins them
         try:
             return self.session.post(
