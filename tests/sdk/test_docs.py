@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
     from .conftest import Backend, Memory
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sdk.md").read_text()
-PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "sdk.md").read_text()
+PYTHON = [
+    block
+    for text in (PAGE, (ROOT / "README.md").read_text())
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    if "lineagelog.sdk" in block
+]
 
 SETTINGS = {
     "wait",

@@ -17,12 +17,15 @@ import pytest
 import yaml
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, JobEvent, Run, RunEvent, RunState
+from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from lineagelog import sdk
 from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk import lineage_run
 from lineagelog.sdk.courier import Courier, MemoryQueue, Pace, TryLaterError
-from lineagelog.sdk.transport import BatchTransport, SpoolTransport
+from lineagelog.sdk.emitter import is_quick
+from lineagelog.sdk.events import event_from_plain
+from lineagelog.sdk.transport import BatchTransport, SpoolTransport, serialized
 from lineagelog.spool import Spool
 
 if TYPE_CHECKING:
@@ -504,6 +507,28 @@ def test_a_forked_child_sends_its_own_events(backend: Backend, tmp_path: Path) -
     assert [name for name, _ in backend.names()] == ["parent 1"] * 2 + ["child"] * 2 + ["parent 2"] * 2
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_forked_in_the_body_does_not_end_the_run(dead_url: str, tmp_path: Path) -> None:
+    """A child that leaves the body by the same `with` says nothing; what it starts itself it tells."""
+    spool_to(dead_url, tmp_path)
+    try:
+        with lineage_run("job"):
+            child = os.fork()
+            if child == 0:
+                with lineage_run("in the child"):
+                    pass
+                raise SystemExit(1)
+            assert os.waitpid(child, 0)[1] == 0
+    except SystemExit:
+        os._exit(0)
+    assert events_of(tmp_path / "spool") == [
+        ("job", "START"),
+        ("in the child", "START"),
+        ("in the child", "COMPLETE"),
+        ("job", "COMPLETE"),
+    ]
+
+
 def test_a_plain_client_uses_the_spool(backend: Backend, tmp_path: Path) -> None:
     """Other producers built on the client get the transport by the same dotted path."""
     spool_to(backend.url, tmp_path)
@@ -517,3 +542,31 @@ def test_a_plain_client_uses_the_spool(backend: Backend, tmp_path: Path) -> None
     client.emit(event)
     assert client.close(10)
     assert backend.names() == [("other producer", "OTHER")]
+
+
+def test_several_transports_at_once(backend: Backend, tmp_path: Path) -> None:
+    """The client's composite: in the job's thread if all are quick, else in the background; each gets every event."""
+    spool = {"type": SPOOL, "folder": str(tmp_path / "spool"), "transport": {"type": "http", "url": backend.url}}
+    out = tmp_path / "events.ndjson"
+    file = {"type": "file", "log_file_path": str(out), "append": True}
+    for transports, quick in (([file, spool], True), ([file, {"type": "http", "url": backend.url}], False)):
+        transport = use({"type": "composite", "transports": transports})
+        assert is_quick(transport) == quick
+        before = len(backend.events)
+        with lineage_run("job"):
+            pass
+        assert sdk.flush(10)
+        wait_for(lambda before=before: len(backend.events) == before + 2)  # type: ignore[misc]
+        transport.close(5)
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_kafka_keys_are_the_root_jobs(memory: Any) -> None:
+    """The client's Kafka transport finds parent and root in our events, also in those read back from a spool."""
+    kept: list[Any] = []
+    memory.emit = kept.append
+    with lineage_run("outer"), lineage_run("inner"):
+        pass
+    transport = KafkaTransport(KafkaConfig(topic="t", config={}))
+    for event in (kept[1], event_from_plain(json.loads(serialized(kept[1])))):
+        assert transport._get_message_key(event) == "run:default/outer"

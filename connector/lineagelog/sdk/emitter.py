@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Final
@@ -79,8 +80,16 @@ def is_quick(transport: Transport) -> bool:
     return False
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # re-entrant: a signal handler may come in between
 _emitter: Emitter | None = None
+
+
+def _own_lock() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_own_lock)
 
 
 def emitter() -> Emitter:

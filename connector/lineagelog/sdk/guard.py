@@ -6,7 +6,6 @@ import contextlib
 import functools
 import logging
 import re
-import threading
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ log: Final = logging.getLogger("lineagelog.sdk")
 
 _MAX_KEPT: Final = 1000
 _seen: set[str] = set()
-_lock = threading.Lock()
 _URI_PASSWORD: Final = re.compile(r"(://[^/\s:@'\"]*):[^@\s'\"]+@")
 _KEYED_SECRET: Final = re.compile(
     r"\b(pass(?:word|wd)?|pwd|secret|token|api_?key|access_?key)(['\"]?\s*[=:]\s*)('[^']*'|\"[^\"]*\"|[^\s,;&'\")]+)",
@@ -27,18 +25,16 @@ _KEYED_SECRET: Final = re.compile(
 def warn_once(text: str) -> None:
     """Log a warning the first time; the same text again only at level DEBUG."""
     text = mask(text)
-    with _lock:
-        known = text in _seen
-        if not known and len(_seen) < _MAX_KEPT:
-            _seen.add(text)
+    known = text in _seen  # without a lock, which a fork could leave held: a race costs a second line
+    if not known and len(_seen) < _MAX_KEPT:
+        _seen.add(text)
     with contextlib.suppress(Exception):  # a broken log handler of the job is no reason to fail either
         log.log(logging.DEBUG if known else logging.WARNING, "%s", text)
 
 
 def forget_warnings() -> None:
     """Log again what was logged before (tests, and after a new configuration)."""
-    with _lock:
-        _seen.clear()
+    _seen.clear()
 
 
 def describe(problem: BaseException) -> str:

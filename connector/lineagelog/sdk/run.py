@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import replace
@@ -44,6 +45,7 @@ class LineageRun:
         self.ended = False
         self.terminated = False
         """Whether the terminal event was emitted."""
+        self._process = os.getpid()
         self._plan = plan
         self._connector = plan.connector
         self._lock = threading.RLock()
@@ -147,7 +149,9 @@ class LineageRun:
         self.emit(EventType.START, self._began)
 
     def end(self, problem: BaseException | None) -> None:
-        """Emit the terminal event that the outcome of the body asks for."""
+        """Emit the terminal event that the outcome of the body asks for; in a forked copy of the run, nothing."""
+        if self._process != os.getpid():
+            return
         kind, described = _outcome(problem)
         with self._lock:
             if described is not None:
