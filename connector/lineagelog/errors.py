@@ -9,6 +9,9 @@ LineageLogError
 │   └── StoreTooNew       the tables were made by a newer lineagelog
 ├── IntakeFull            more events are waiting than the queue holds: try again later
 ├── InputError            a file or a document that cannot be read (names file and place)
+├── SpoolError            the disk spool cannot be written or read
+│   ├── SpoolFull         its limit in bytes is reached: nothing was kept
+│   └── SpoolBusy         another process is draining it, or holds its lock for too long
 └── EmbeddedError         the embedded PostgreSQL cannot be started
 """
 
@@ -53,6 +56,18 @@ class IntakeFull(LineageLogError):
 
 class InputError(LineageLogError):
     """A file or document cannot be read; the text names the file and the place in it."""
+
+
+class SpoolError(LineageLogError):
+    """The disk spool cannot be written or read; the text names the folder."""
+
+
+class SpoolFull(SpoolError):
+    """The spool's limit in bytes is reached; the record was not kept."""
+
+
+class SpoolBusy(SpoolError):
+    """Another process is draining the spool, or holds its lock for longer than this one may wait."""
 
 
 class EmbeddedError(LineageLogError):
