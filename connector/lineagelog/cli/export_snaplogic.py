@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from lineagelog.cli.output import write_file, write_folder
+from lineagelog.cli.export_files import write_file, write_folder
 from lineagelog.errors import InputError, LineageLogError, SettingsError
 from lineagelog.export.snaplogic import (
     CLASS_PREFIX,
