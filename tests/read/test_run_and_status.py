@@ -19,19 +19,10 @@ from lineagelog.store.log import LogStore
 from lineagelog.store.purge import purge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 RUN = "ABCDEF00-0000-4000-8000-000000000001"
 MONTHS = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 8, 1, tzinfo=UTC))
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
 
 
 def event(minutes: int, kind: str, *, run: str = RUN, job: dict[str, str] | None = None, **facets: Any) -> Any:
@@ -127,7 +118,10 @@ def test_no_transaction_stays_open_between_pages(large: LogStore) -> None:
     stream = iter(Reader(large.engine, large.schema).runs(MONTHS))
     next(stream)
     with large.engine.connect() as connection:
-        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'large' AND state LIKE 'idle in transaction%'"
+        query = (
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND state LIKE 'idle in transaction%'"
+        )
         assert connection.execute(text(query)).scalar_one() == 0
 
 
