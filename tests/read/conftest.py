@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from tests.conftest import Databases
 
 FIRST = datetime(2026, 5, 18, tzinfo=UTC)
-EVENTS = 20_000
+EVENTS = 8_000
 
 
 @pytest.fixture(scope="session")
 def large(databases: Databases, store_template: str) -> Iterator[LogStore]:
-    """20,000 events of 200 jobs over 45 days from 18 May 2026."""
+    """8,000 events of 200 jobs over 45 days from 18 May 2026."""
     with databases.new(store_template) as url:
         engine = open_engine(url)
         store = LogStore(engine, "a store")
