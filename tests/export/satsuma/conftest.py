@@ -1,4 +1,4 @@
-"""Where the handed Satsuma material lies."""
+"""Where the shared Satsuma material lies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def shared(shared_dir: Path) -> Path:
-    """The folder of the handed Satsuma material; tests that need it are skipped without it."""
+    """The folder of the shared Satsuma material; tests that need it are skipped without it."""
     folder = shared_dir / "satsuma"
     if not folder.is_dir():
         pytest.skip(f"no Satsuma material in {shared_dir}")

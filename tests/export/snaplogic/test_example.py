@@ -1,4 +1,4 @@
-"""The handed example, compared by the handed checker (skipped where the shared folder is absent)."""
+"""The shared example, compared by the checker beside it (skipped where the shared folder is absent)."""
 
 from __future__ import annotations
 
