@@ -169,10 +169,10 @@ def test_ctrl_c_says_what_is_stored_and_ends_with_130(database_url: str, tmp_pat
     pipe = tmp_path / "pipe.ndjson"
     os.mkfifo(pipe)
     process = subprocess.Popen(
-        [COMMAND, "load", str(pipe), "--database", database_url],
+        # a suite that runs in the background ignores Ctrl-C, and so would its children
+        ["env", "--default-signal=INT", COMMAND, "load", str(pipe), "--database", database_url],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores Ctrl-C
     )
     with pipe.open("wb") as stream:
         stream.write(encode(*[event(f"r{number}") for number in range(2000)]))
