@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from .conftest import COMMAND, Ran, encode, event, run_here, run_process
+from tests.support import COMMAND, Ran, encode, event, run_here, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ import pytest
 import typer.main
 
 from lineagelog.cli import app
-
-from .conftest import run_here
+from tests.support import run_here
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

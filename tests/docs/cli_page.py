@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from lineagelog.cli import app
+from tests.support import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "cli.md"
 
 _INTRODUCTION = """# Commands
 

@@ -172,10 +172,10 @@ def test_expect_100_continue_is_not_asked_for_what_is_refused(url: str) -> None:
     assert answer.startswith(b"HTTP/1.1 415 ")
 
 
-def test_bomb_and_40_mb_event_in_bounded_memory(database_url: str, store: LogStore) -> None:
+def test_bomb_and_40_mb_event_in_bounded_memory(store_url: str, store: LogStore) -> None:
     """1 GiB of zeros in 1 MiB of gzip, and an event of 40 MB, are 413 with the default limits; memory stays bounded."""
     bomb = gzip.compress(b"\0" * (64 * MIB), 9) * 16
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         request(url, LINEAGE, encoded())
         before = memory(process, "VmRSS")
         bombed = request(url, LINEAGE, bomb, headers={"Content-Encoding": "gzip"})

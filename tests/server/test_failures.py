@@ -131,9 +131,9 @@ def test_full_queue_is_503(serve: Serve, store: LogStore) -> None:
     assert senders.acknowledged <= stored_runs(store).keys()
 
 
-def test_graceful_stop_answers_all(database_url: str, store: LogStore) -> None:
+def test_graceful_stop_answers_all(store_url: str, store: LogStore) -> None:
     """SIGTERM while events wait behind a lock: accepted requests are stored and answered, then the process ends, 0."""
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         request(url, LINEAGE, encoded(99))
         answers: list[int] = []
         threads = [
@@ -156,9 +156,9 @@ def test_graceful_stop_answers_all(database_url: str, store: LogStore) -> None:
     assert count(store) == 11
 
 
-def kill_in_the_middle(database_url: str, store: LogStore, moment: float, senders: set[str]) -> None:
+def kill_in_the_middle(store_url: str, store: LogStore, moment: float, senders: set[str]) -> None:
     """One round: load, kill -9, and compare what was acknowledged with what is there."""
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         load = Senders(url)
         time.sleep(moment)
         process.kill()
@@ -172,19 +172,19 @@ def kill_in_the_middle(database_url: str, store: LogStore, moment: float, sender
     assert list(Verifier(store).verify()) == []
 
 
-def test_kill_9_loses_nothing_acknowledged(database_url: str, store: LogStore) -> None:
+def test_kill_9_loses_nothing_acknowledged(store_url: str, store: LogStore) -> None:
     """Every acknowledged event is there exactly once, and the digest verifies; the next server goes on."""
     seen: set[str] = set()
     for moment in (0.4, 0.9):
-        kill_in_the_middle(database_url, store, moment, seen)
+        kill_in_the_middle(store_url, store, moment, seen)
 
 
 @pytest.mark.soak
-def test_kill_9_many_times(database_url: str, store: LogStore) -> None:
+def test_kill_9_many_times(store_url: str, store: LogStore) -> None:
     """The same at fifty random moments, on one store."""
     seen: set[str] = set()
     for _ in range(50):
-        kill_in_the_middle(database_url, store, random.uniform(0.1, 2.0), seen)
+        kill_in_the_middle(store_url, store, random.uniform(0.1, 2.0), seen)
 
 
 def test_store_that_is_not_created_is_503(database_url: str) -> None:

@@ -24,9 +24,10 @@ from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly, Sto
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
 from lineagelog.store.embedded import EmbeddedPostgres
+from tests.support import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
 def event(number: int, **members: object) -> bytes:
@@ -38,15 +39,6 @@ def event(number: int, **members: object) -> bytes:
         "outputs": [{"namespace": "db", "name": "t", "outputFacets": {"outputStatistics": {"rowCount": number}}}],
     }
     return json.dumps(tree | members).encode()
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url, pool_size=2)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
 
 
 def stored_runs(store: LogStore) -> list[str]:
@@ -168,8 +160,7 @@ while True:
 
 def kill_round(url: str, server: EmbeddedPostgres, start: int, chance: random.Random) -> int:
     """Let a writer run for a moment, kill it and sometimes PostgreSQL; return the last acknowledged number."""
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", _WRITER, url, str(root), str(start)]
+    command = [sys.executable, "-c", _WRITER, url, str(ROOT), str(start)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged = int(writer.stdout.readline())

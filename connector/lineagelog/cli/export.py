@@ -38,7 +38,7 @@ def _load(events: list[bytes]) -> None:
 def _emit(events: list[bytes]) -> None:
     """Post the events to the backend that openlineage.yml or OPENLINEAGE_* configure."""
     try:
-        from lineagelog.sdk.transport import send
+        from lineagelog.sdk.transport import send  # type: ignore[import-untyped,attr-defined,unused-ignore]
     except ImportError as error:
         raise SettingsError("--emit needs openlineage-python: pip install 'lineagelog[sdk]'") from error
     send(events)

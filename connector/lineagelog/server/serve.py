@@ -123,7 +123,6 @@ class HttpServer:
         reuse_port: bool = False,
         on_ready: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._app = app
         app.drain_seconds = float(stop_seconds)
         self._socket = _bind(app, host, port, reuse_port)
         scheme = "http" if tls_certificate is None else "https"

@@ -99,10 +99,6 @@ class LogStore:
 
     # --- definition -------------------------------------------------------------------------------------------------
 
-    def ddl(self) -> list[str]:
-        """The statements that create() runs, in order."""
-        return [*self.schema.ddl_statements(), *self.schema.comment_statements()]
-
     def create(self) -> None:
         """Create what is missing of schema, tables and indexes; change nothing that is there.
 

@@ -42,6 +42,18 @@ DEAD_LETTER_TABLE: Final = "ol_dead_letter"
 STORE_TABLE: Final = "ol_store"
 TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
 
+DATA_TABLES: Final = (
+    EVENT_TABLE,
+    RUN_TABLE,
+    RUN_DATASET_TABLE,
+    ASSERTION_TABLE,
+    TEST_TABLE,
+    SCHEMA_VERSION_TABLE,
+    LINEAGE_VERSION_TABLE,
+    DEAD_LETTER_TABLE,
+)
+"""The tables that what is received goes to."""
+
 INPUT_DIRECTION: Final = "I"
 OUTPUT_DIRECTION: Final = "O"
 
@@ -177,6 +189,31 @@ def _run(metadata: MetaData) -> None:
         Column("end_time", Time, comment="latest COMPLETE, FAIL or ABORT"),
         Column("first_event_time", Time, nullable=False),
         Column("last_event_time", Time, nullable=False),
+        *_carried_by_runs(),
+        Column(
+            "last_hour",
+            TIMESTAMP(timezone=False),
+            Computed("date_trunc('hour', last_event_time AT TIME ZONE 'UTC')", persisted=True),
+            comment="indexed in place of last_event_time, so that heartbeats stay heap-only",
+        ),
+        Column(
+            "is_long",
+            Boolean,
+            Computed("last_event_time - first_event_time > interval '1 hour'", persisted=True),
+        ),
+        comment="one row per run and job",
+        postgresql_with={"fillfactor": 80},
+    )
+    Index("ol_run_first", table.c.first_event_time, table.c.run_key)
+    Index("ol_run_last_hour", table.c.last_hour)
+    Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
+    Index("ol_run_run_id", table.c.run_id)
+    Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+
+
+def _carried_by_runs() -> list[Column[Any]]:
+    """The facts of a run that the newest event with them gives, each group with the time of that event."""
+    return [
         Column("governance_action", JSONB, comment="facet egeria_governanceAction of the newest event with it"),
         Column("governance_action_at", Time),
         Column("governance_action_hash", Uuid),
@@ -198,25 +235,7 @@ def _run(metadata: MetaData) -> None:
         Column("nominal_start_time", Time),
         Column("nominal_end_time", Time),
         Column("nominal_at", Time),
-        Column(
-            "last_hour",
-            TIMESTAMP(timezone=False),
-            Computed("date_trunc('hour', last_event_time AT TIME ZONE 'UTC')", persisted=True),
-            comment="indexed in place of last_event_time, so that heartbeats stay heap-only",
-        ),
-        Column(
-            "is_long",
-            Boolean,
-            Computed("last_event_time - first_event_time > interval '1 hour'", persisted=True),
-        ),
-        comment="one row per run and job",
-        postgresql_with={"fillfactor": 80},
-    )
-    Index("ol_run_first", table.c.first_event_time, table.c.run_key)
-    Index("ol_run_last_hour", table.c.last_hour)
-    Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
-    Index("ol_run_run_id", table.c.run_id)
-    Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+    ]
 
 
 def _run_dataset(metadata: MetaData) -> None:
