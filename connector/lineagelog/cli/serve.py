@@ -59,8 +59,14 @@ def _serve(
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
-    with session.store(create=True, pool_size=settings.intake.writers + 1) as store:
+    with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=_tell_restart) as store:
         _serve_store(store, settings)
+
+
+def _tell_restart(text: str) -> None:
+    import structlog
+
+    structlog.get_logger(__name__).warning(text, action="database")
 
 
 def _serve_store(store: LogStore, settings: Settings) -> None:

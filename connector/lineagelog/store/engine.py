@@ -55,6 +55,7 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10) -> E
         pool_timeout=30,
         connect_args={
             "application_name": "lineagelog",
+            "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
             "prepare_threshold": None,  # after a rollback psycopg deallocates all, ours (see pipeline.py) too
             "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c idle_in_transaction_session_timeout=300000",
