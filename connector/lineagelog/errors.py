@@ -9,6 +9,8 @@ LineageLogError
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
 │   └── StoreTooNew       the tables were made by a newer lineagelog
 ├── IntakeFull            more events are waiting than the queue holds: try again later
+├── TargetUnavailable     a target of forwarding does not take events now, for longer than was to be waited
+├── TargetBusy            another process forwards to this target
 ├── InputError            a file or a document that cannot be read (names file and place)
 ├── SpoolError            the disk spool cannot be written or read
 │   ├── SpoolFull         its limit in bytes is reached: nothing was kept
@@ -57,6 +59,14 @@ class IntakeFull(LineageLogError):
     def __init__(self, message: str, *, retry_after: int = 1) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class TargetUnavailable(LineageLogError):
+    """A target does not take events: it cannot be reached, fails, or refuses us; the text says which and why."""
+
+
+class TargetBusy(LineageLogError):
+    """Another process forwards to this target: one at a time."""
 
 
 class InputError(LineageLogError):

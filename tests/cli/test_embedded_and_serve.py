@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -58,7 +59,7 @@ def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
 def test_serve_starts_its_database_again(data_dir: Path) -> None:
     """The database of our own is killed under the server: it comes back by itself, with all that was acknowledged."""
     lock_file = data_dir / "cluster" / "postmaster.pid"
-    with served(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, _):
+    with serve_process(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, _):
         assert _post(port, encode(event("before"))) == 201
         os.kill(int(lock_file.read_text().split()[0]), signal.SIGKILL)
         end = time.monotonic() + 60

@@ -54,7 +54,7 @@ def test_a_pipe_in_a_folder_is_passed_over(run: Run, tmp_path: Path) -> None:
 
 def test_a_full_device_and_a_closed_stdin(run: Run) -> None:
     """One line each, exit code 2."""
-    run("load", str(EXAMPLES))
+    run("load", str(ROOT / "examples"))
     full = subprocess.run(f"{COMMAND} list events --json > /dev/full", shell=True, stderr=subprocess.PIPE, text=True)
     assert (full.returncode, full.stderr) == (2, "lineagelog: cannot write: No space left on device\n")
     closed = subprocess.run(f"{COMMAND} load - <&-", shell=True, capture_output=True, text=True)
