@@ -20,9 +20,11 @@ from urllib.parse import urljoin
 
 import attr
 import requests
+from openlineage.client import OpenLineageClient
 from openlineage.client.serde import Serde
 from openlineage.client.transport import Config, HttpConfig, HttpTransport, Transport, get_default_factory
 
+from lineagelog.errors import InputError, SettingsError
 from lineagelog.spool import DEFAULT_MAX_BYTES, Spool
 
 from .courier import Courier, MemoryQueue, Pace, TryLaterError
@@ -123,6 +125,14 @@ class BatchTransport(HttpTransport):
                 self._batching = False
             return done
         raise _later(response)
+
+    def post(self, event: bytes) -> None:
+        """Send one serialized event as it is. Raises TryLaterError, or InputError if it is refused."""
+        response = self._post(self.endpoint, event)
+        if _refusing(response):
+            raise InputError(f"HTTP {response.status_code} {response.text[:200]}")
+        if not _accepted(response):
+            raise _later(response)
 
     def _done_of_batch(self, response: requests.Response, events: list[bytes]) -> int:
         """How many are done with after an accepted batch: up to the first that is to be tried again."""
@@ -343,6 +353,38 @@ def _deliverer(config: dict[str, Any]) -> _Deliverer:
     if config.get("type") in ("http", BatchTransport.kind, "lineagelog.sdk.transport.BatchTransport"):
         return BatchTransport(BatchConfig.from_dict(config))
     return _EventByEvent(get_default_factory().create(config))
+
+
+def send(events: list[bytes]) -> None:
+    """Send serialized events to the backend that openlineage.yml or OPENLINEAGE_* configure, and wait for it.
+
+    For exporters: unlike a job's lineage, an event that cannot be sent raises. SettingsError without a backend (the
+    client's console transport only logs), InputError for what the backend refuses.
+    """
+    client = OpenLineageClient()
+    if client.transport.kind in ("console", "noop"):
+        raise SettingsError("no backend is configured: set OPENLINEAGE_URL, or make an openlineage.yml")
+    plain_http = type(client.transport) is HttpTransport
+    settings: Any = getattr(client.transport, "config", None)
+    transport = BatchTransport(_batch_config(settings)) if plain_http else client.transport
+    for number, event in enumerate(events, 1):
+        try:
+            if isinstance(transport, BatchTransport):
+                transport.post(event)
+            else:
+                transport.emit(event_from_plain(json.loads(event)))
+        except Exception as problem:
+            raise InputError(f"event {number} of {len(events)} was not sent: {describe(problem)}") from problem
+    if not transport.close(30.0):
+        raise InputError("the backend does not confirm all events")
+
+
+def _batch_config(config: HttpConfig) -> BatchConfig:
+    """The settings of an http transport, for sending bytes as they are."""
+    made = BatchConfig(url=config.url)
+    for field in attr.fields(HttpConfig):
+        setattr(made, field.name, getattr(config, field.name))
+    return made
 
 
 # --- the end of the process -----------------------------------------------------------------------------------------
