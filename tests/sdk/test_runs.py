@@ -134,6 +134,9 @@ def test_helpers_do_not_change_what_they_are_given() -> None:
 class Odd:
     """An object whose every use fails."""
 
+    def __repr__(self) -> str:
+        return "Odd()"  # pytest names tests by it
+
     def __str__(self) -> str:
         raise RuntimeError("odd")
 
