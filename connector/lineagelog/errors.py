@@ -5,6 +5,7 @@ LineageLogError
 ├── StoreError            the log store cannot do what was asked
 │   ├── StoreUnavailable  the database cannot be reached now: try again later
 │   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
+│   │   └── PartitionMissing  … for the events of a month only, because their partition is missing
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
 │   └── StoreTooNew       the tables were made by a newer lineagelog
 ├── IntakeFull            more events are waiting than the queue holds: try again later
@@ -33,6 +34,10 @@ class StoreUnavailable(StoreError):
 
 class StoreReadOnly(StoreError):
     """The database refuses writes: a standby, a read-only role, or a full disk."""
+
+
+class PartitionMissing(StoreReadOnly):
+    """A month has no partition and this role may not make one; events of other months can be stored."""
 
 
 class StoreNotCreated(StoreError):

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,6 +81,26 @@ def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     assert not (data_dir / "cluster" / "postmaster.pid").exists()
     again = run_process("load", "-", LINEAGELOG_DATA_DIR=str(data_dir), stdin=encode(event("over-http"), event("r2")))
     assert again.out.startswith("read 2 stored 1 duplicate 1 ")
+
+
+def test_serve_starts_its_database_again(data_dir: Path) -> None:
+    """The database of our own is killed under the server: it comes back by itself, with all that was acknowledged."""
+    lock_file = data_dir / "cluster" / "postmaster.pid"
+    with served(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, _):
+        assert _post(port, encode(event("before"))) == 201
+        os.kill(int(lock_file.read_text().split()[0]), signal.SIGKILL)
+        end = time.monotonic() + 60
+        while (status := _post(port, encode(event("after")))) != 201 and time.monotonic() < end:
+            assert status == 503
+            time.sleep(0.1)
+        assert status == 201
+        beside = run_process("list", "runs", "--json", "--data-dir", str(data_dir))
+        assert {row["run_id"] for row in beside.rows} == {"before", "after"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert "the embedded PostgreSQL runs again" in process.stderr.read()
+    assert not lock_file.exists()
 
 
 def test_serve_stops_on_ctrl_c(database_url: str) -> None:

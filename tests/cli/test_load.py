@@ -41,6 +41,27 @@ def test_a_folder_is_loaded_once_however_often(run: Run) -> None:
     assert "passed over 2 files" in first.err
 
 
+def test_a_pipe_in_a_folder_is_passed_over(run: Run, tmp_path: Path) -> None:
+    """A folder's named pipe, which nobody may ever write to, does not stop the load; a dangling link is named."""
+    os.mkfifo(tmp_path / "a.ndjson")
+    (tmp_path / "b.ndjson").symlink_to("nowhere")
+    (tmp_path / "c.ndjson").write_bytes(encode(event()))
+    ran = run("load", str(tmp_path))
+    assert (ran.code, counts(ran)) == (1, (1, 1, 0, 0, 0))
+    assert "passed over 1 file" in ran.err
+    assert "b.ndjson: no such file" in ran.err
+
+
+def test_a_full_device_and_a_closed_stdin(run: Run) -> None:
+    """One line each, exit code 2."""
+    run("load", str(EXAMPLES))
+    full = subprocess.run(f"{COMMAND} list events --json > /dev/full", shell=True, stderr=subprocess.PIPE, text=True)
+    assert (full.returncode, full.stderr) == (2, "lineagelog: cannot write: No space left on device\n")
+    closed = subprocess.run(f"{COMMAND} load - <&-", shell=True, capture_output=True, text=True)
+    assert closed.returncode == 2
+    assert closed.stderr.splitlines() == ["lineagelog: stdin: is closed"]
+
+
 def test_json_has_the_words_of_the_closing_line_as_keys(run: Run) -> None:
     """The same words, figures as numbers, `in` in seconds, and the counts of files."""
     ran = run("load", "--json", str(EXAMPLES))

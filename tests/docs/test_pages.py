@@ -112,7 +112,12 @@ def test_the_roles_of_the_runbook(roles: str) -> None:
     loaded = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
     assert (loaded.code, loaded.out.startswith("read 2 stored 1 duplicate 0 expired 0 dead 1 ")) == (1, True)
     refused = run_process("load", "-", "--database", as_role("writer"), stdin=encode(event("no partition")))
-    assert (refused.code, "the database refuses writes" in refused.err) == (2, True)
+    assert (refused.code, "the database refuses writes: 2026-03 has no partition" in refused.err) == (2, True)
+    assert refused.err.count("\n") == 1
+    purged = run_process("store", "purge", "--older-than", "1s", "--database", as_role("writer"))
+    assert (purged.code, "no permission to delete" in purged.err) == (2, True)
+    again = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
+    assert again.out.startswith("read 2 stored 0 duplicate 1 expired 0 dead 1 ")
     with served("--database", as_role("writer"), "--log-level", "error"):
         pass
     assert "now" in run_process("list", "runs", "--database", as_role("reader")).out
@@ -120,5 +125,6 @@ def test_the_roles_of_the_runbook(roles: str) -> None:
     assert run_process("tokens", "list", "--database", as_role("reader")).code == 2
     advice = run_process("doctor", "--json", "--database", as_role("writer"))
     checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
+    assert "rights" in checks
     assert (checks["next partitions"]["advice"], checks["next partitions"]["observed"]) == (None, "are there")
     assert run_process("store", "purge", "--older-than", "1d", "--database", as_role("owner")).code == 0

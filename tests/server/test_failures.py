@@ -8,13 +8,15 @@ import random
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.event.parse import parse
+from lineagelog.intake import GroupCommit, Submission
+from lineagelog.store import LogStore, LogStoreSchema, Verifier, open_engine
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
 from .process import serving
@@ -79,6 +81,29 @@ def switch(store: LogStore, postgres_admin: psycopg.Connection) -> Iterator[obje
 
     yield turn
     turn("ALTER DATABASE {} ALLOW_CONNECTIONS true")
+
+
+def test_missing_partition_is_its_senders_trouble_alone(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the role may not make partitions, events of a month that has one are stored, also from a shared batch."""
+    done: list[tuple[object, str]] = []
+    finished = threading.Event()
+
+    def note(shares: list[tuple[Submission, Any]]) -> None:
+        done.extend((share.ticket, type(found).__name__) for share, found in shares)
+        if len(done) >= 3:
+            finished.set()
+
+    store.append([parse(encoded(0))])
+    monkeypatch.setattr(LogStoreSchema, "partition_statements", lambda *_: ["SET ROLE pg_monitor", "CREATE SCHEMA no"])
+    group = GroupCommit(store.append, note, source="test", writers=1)
+    for number, year in enumerate((2026, 2031, 2026)):
+        body = encoded(number + 1, eventTime=f"{year}-03-02T10:00:00Z")
+        group.submit(Submission([parse(body)], number, len(body)))
+    group.start()
+    assert finished.wait(10)
+    assert group.stop(10)
+    assert sorted(done) == [(0, "list"), (1, "PartitionMissing"), (2, "list")]
+    assert count(store) == 3
 
 
 def test_database_away_is_503_and_recovers(store: LogStore, url: str, switch: object) -> None:

@@ -52,6 +52,8 @@ def _serve(
         from lineagelog.server import HttpServer, Limits, create_app
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
+    import structlog
+
     from lineagelog.read import Reader
     from lineagelog.store import open_engine
     from lineagelog.store.tokens import Tokens
@@ -66,7 +68,12 @@ def _serve(
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
     )
-    with session.store(create=True, pool_size=settings.intake.writers + 1) as store:
+    log = structlog.get_logger(__name__)
+    with session.store(
+        create=True,
+        pool_size=settings.intake.writers + 1,
+        on_restart=lambda text: log.warning(text, action="database"),
+    ) as store:
         engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
         try:
             app = create_app(

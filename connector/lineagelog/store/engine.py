@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from sqlalchemy.exc import ArgumentError
 from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
 
 from .wire import Array, ArrayDumper
+
+# an error in a pipeline is raised by its statement; that leaving the pipeline then fails, too, is not worth a line
+logging.getLogger("psycopg").addFilter(lambda record: not str(record.msg).startswith("error ignored"))
 
 _PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
 
@@ -57,6 +61,7 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10) -> E
         pool_timeout=30,
         connect_args={
             "application_name": "lineagelog",
+            "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
             "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c idle_in_transaction_session_timeout=300000",
         },

@@ -109,7 +109,9 @@ def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Acc
     return Access(
         missing=tuple([name for name, is_there, _, _ in rows if not is_there]),
         unreadable=tuple([name for name, is_there, may_read, _ in rows if is_there and not may_read]),
-        unwritable=tuple([name for name, is_there, _, may_write in rows if is_there and not may_write]),
+        unwritable=tuple(
+            [name for name, is_there, _, may_write in rows if is_there and not may_write and name != tables.STORE_TABLE]
+        ),
         may_make_partitions=bool(owner and owner[0]),
         missing_months=tuple(
             f"{year}-{month:02}"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from psycopg import errors as pg
 from sqlalchemy import Engine, select
 
-from lineagelog.errors import StoreTooNew, StoreUnavailable
+from lineagelog.errors import SettingsError, StoreTooNew, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 
 from . import tables
@@ -100,9 +100,12 @@ class LogStore:
     def create(self) -> None:
         """Create what is missing of schema, tables and indexes; change nothing that is there.
 
-        Raises StoreTooNew if the store was made by a later version.
+        Raises StoreTooNew if the store was made by a later version, and SettingsError for a database that is not UTF-8.
         """
         with translated_errors(), driver_connection(self.engine) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise SettingsError(f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (advisory_key(self.schema, "create"),))
             for statement in self.schema.ddl_statements():
                 connection.execute(statement)

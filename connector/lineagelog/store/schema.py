@@ -94,6 +94,10 @@ class LogStoreSchema:
         """The qualified, quoted name of a table (or other object) of this schema."""
         return f'"{self.schema_name}"."{table_name}"'
 
+    def table_beside_placeholders(self, table_name: str) -> str:
+        """The same for a statement that is given parameters: there the driver reads a percent sign as a placeholder."""
+        return self.table(table_name).replace("%", "%%")
+
     def t(self, table_name: str) -> Table:
         """The SQLAlchemy table of that name."""
         return self.metadata.tables[f"{self.schema_name}.{table_name}"]

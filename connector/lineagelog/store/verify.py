@@ -102,7 +102,7 @@ class Verifier:
 
     def _table(self, name: str) -> str:
         """The qualified name for a statement with parameters."""
-        return self._schema.table(name).replace("%", "%%")
+        return self._schema.table_beside_placeholders(name)
 
     def verify(self, progress: Progress | None = None) -> Iterator[Difference]:
         """Compare in consistent snapshots, while writers go on; yields the differences as they are found."""
