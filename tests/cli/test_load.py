@@ -62,6 +62,17 @@ def test_a_full_device_and_a_closed_stdin(run: Run) -> None:
     assert closed.stderr.splitlines() == ["lineagelog: stdin: is closed"]
 
 
+def test_strict_mode_refuses_what_departs_from_the_specification(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LINEAGELOG_INTAKE__STRICT: an event without schemaURL is refused with its place; `retry` without it stores it."""
+    monkeypatch.setenv("LINEAGELOG_INTAKE__STRICT", "true")
+    strict = run("load", "-", stdin=encode(event()))
+    assert (strict.code, counts(strict)) == (1, (1, 0, 0, 0, 1))
+    assert "schemaURL" in strict.err
+    assert run("dead-letters", "retry", "--json").json["refused"] == 1
+    monkeypatch.delenv("LINEAGELOG_INTAKE__STRICT")
+    assert run("dead-letters", "retry", "--json").json["stored"] == 1
+
+
 def test_json_has_the_words_of_the_closing_line_as_keys(run: Run) -> None:
     """The same words, figures as numbers, `in` in seconds, and the counts of files."""
     ran = run("load", "--json", str(EXAMPLES))

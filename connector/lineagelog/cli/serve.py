@@ -68,6 +68,7 @@ def _serve(
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
     )
+    check = session.check()
     log = structlog.get_logger(__name__)
     with session.store(
         create=True,
@@ -80,6 +81,7 @@ def _serve(
                 store,
                 reader=Reader(engine, store.schema),
                 tokens=Tokens(engine, store.schema),
+                check=check,
                 limits=limits,
                 writers=settings.intake.writers,
                 cors_origins=settings.server.cors_origins,
