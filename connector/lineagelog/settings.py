@@ -48,6 +48,7 @@ class IntakeSettings(_Group):
     writers: Annotated[int, Field(ge=1, le=64)] = 2
     queue: Annotated[int, Field(ge=1)] = 20_000
     max_event_mib: Annotated[int, Field(ge=1, le=256)] = 32
+    strict: bool = False
 
     @property
     def max_event(self) -> int:

@@ -88,11 +88,11 @@ def test_schema_name_with_placeholders(database_url: str) -> None:
     assert letters.retry(lambda _: parse(event(3))) == Retried(1, 0, 0, 0)
     with engine.begin() as connection:
         connection.execute(update(store.schema.t("ol_run")).values(status="broken"))
-    assert len(list(Verifier(store).rebuild())) == 2
+    assert len(list(Verifier(store).rebuild())) == 4
     assert list(Verifier(store).verify()) == []
     assert Reader(engine, store.schema).status().partitions
     purged = purge(store, datetime(2026, 3, 2, tzinfo=UTC))
-    assert (purged.events, purged.runs, purged.run_datasets) == (4, 2, 2)
+    assert (purged.events, purged.runs, purged.run_datasets) == (4, 4, 2)
     assert store.append([parse(event(0))]).expired == 1
     engine.dispose()
 

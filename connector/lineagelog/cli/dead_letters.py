@@ -121,7 +121,7 @@ def _retry(
 
     wanted = _filter(ids, None if ids else "new", reason, source)
     with session.store() as store:
-        door = Door(store, max_event=session.settings.intake.max_event)
+        door = Door(store, check=session.check(), max_event=session.settings.intake.max_event)
         retried = DeadLetters(store).retry(door.parse, wanted)
     if json:
         print_json(asdict(retried))

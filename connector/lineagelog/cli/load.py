@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lineagelog.errors import InputError
-    from lineagelog.intake import Delivery, Outcome, Tally
+    from lineagelog.intake import Delivery, Door, Outcome, Tally
     from lineagelog.settings import IntakeSettings
-    from lineagelog.store import LogStore
 
 _TOLD: Final = 10
 """Refused events that are named; the others are counted."""
@@ -92,16 +91,18 @@ def _load(
     from lineagelog.intake import Tally
 
     settings, tally = session.settings.intake, Tally()
+    check = session.check()
     with session.store(create=True, pool_size=settings.writers) as store:
+        from lineagelog.intake import Door
+
         counts = Counts()
-        _load_into(store, paths, settings, counts, tally)
+        _load_into(Door(store, check=check, max_event=settings.max_event), paths, settings, counts, tally)
     return _finish(counts, tally, as_json=json)
 
 
-def _load_into(store: LogStore, paths: list[str], settings: IntakeSettings, counts: Counts, tally: Tally) -> None:
-    from lineagelog.intake import Door, load, read_paths
+def _load_into(door: Door, paths: list[str], settings: IntakeSettings, counts: Counts, tally: Tally) -> None:
+    from lineagelog.intake import load, read_paths
 
-    door = Door(store, max_event=settings.max_event)
     with _progress(paths, counts, tally) as update:
         deliveries = read_paths(paths, tally=tally, on_problem=_tell_problem, max_event=settings.max_event)
         positions: deque[str] = deque()  # of the events that are on their way

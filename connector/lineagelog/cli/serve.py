@@ -14,6 +14,7 @@ from .session import Session
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lineagelog.event.parse import Check
     from lineagelog.settings import ServerSettings, Settings
     from lineagelog.store import LogStore
 
@@ -59,8 +60,9 @@ def _serve(
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
+    check = session.check()
     with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=_tell_restart) as store:
-        _serve_store(store, settings)
+        _serve_store(store, settings, check)
 
 
 def _tell_restart(text: str) -> None:
@@ -69,7 +71,7 @@ def _tell_restart(text: str) -> None:
     structlog.get_logger(__name__).warning(text, action="database")
 
 
-def _serve_store(store: LogStore, settings: Settings) -> None:
+def _serve_store(store: LogStore, settings: Settings, check: Check | None) -> None:
     from lineagelog.read import Reader
     from lineagelog.server import HttpServer, Limits, create_app
     from lineagelog.store import open_engine
@@ -87,6 +89,7 @@ def _serve_store(store: LogStore, settings: Settings) -> None:
             store,
             reader=Reader(engine, store.schema),
             tokens=Tokens(engine, store.schema),
+            check=check,
             limits=limits,
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from lineagelog.errors import SettingsError, StoreNotCreated
 
 if TYPE_CHECKING:
+    from lineagelog.event.parse import Check
     from lineagelog.settings import Settings
     from lineagelog.store import LogStore
 
@@ -35,6 +36,15 @@ class Session:
         from lineagelog.settings import override
 
         return Session(override(self.settings, options))
+
+    def check(self) -> Check | None:
+        """Strict mode's check, where the settings ask for it. Raises SettingsError without the extra ``strict``."""
+        if not self.settings.intake.strict:
+            return None
+        from lineagelog.event.strict import load_schemas, strict_check
+
+        load_schemas()
+        return strict_check
 
     @contextmanager
     def store(
