@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from tests.support import Ran, run_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -21,6 +23,19 @@ def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         if name.startswith("LINEAGELOG_") and "TEST" not in name and "POSTGRES_BIN" not in name:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+
+
+@pytest.fixture(autouse=True)
+def logs_end_with_the_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command that runs here sends logs to an output that is closed afterwards; no later test writes there."""
+    configure = structlog.configure
+    monkeypatch.setattr(
+        structlog, "configure", lambda **given: configure(**given | {"cache_logger_on_first_use": False})
+    )
+    handlers = logging.root.handlers[:]
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:] = handlers
 
 
 @pytest.fixture
