@@ -32,13 +32,13 @@ sql: setup ## regenerate sql/ from the schema
 	$(BIN)/python -m lineagelog.store.generate sql
 
 test: check ## everything that must pass
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 	$(BIN)/python -m benchmarks
 
-soak: setup ## long repeats: crashes, a million events
-	$(BIN)/python -m pytest -q -m soak -o timeout=7200 tests
+soak: setup ## long repeats: crashes, a million events, a thousand examples of each property
+	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-1000} $(BIN)/python -m pytest -q -m 'soak or hypothesis' -o timeout=7200 tests
 
 wheel: setup ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .

@@ -1,6 +1,6 @@
 """The benchmarks: every figure of a round on one PostgreSQL, one after the other, and the ratios between them.
 
-    python -m benchmarks [--events 30000] [--rounds 3] [--only writers,http,reads] [--database URL] [--json FILE]
+    python -m benchmarks [--events 30000] [--rounds 3] [--only writers,http,reads] [--database URL]
 
 Machines differ and are noisy: compare ratios of one run, and take the median of the rounds.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import os
 import platform
 import shutil
 import statistics
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import psycopg
 
+from benchmarks import reads, serving
 from benchmarks.generator import generate
 from benchmarks.writers import (
     Figure,
@@ -33,6 +34,9 @@ from benchmarks.writers import (
 from lineagelog.store.embedded import EmbeddedPostgres
 
 type Round = dict[str, Figure]
+
+APPEND = "c  append, one process, 2 connections"
+"""What the HTTP server is held against."""
 
 
 @contextlib.contextmanager
@@ -113,25 +117,42 @@ def report(rounds: list[Round]) -> str:
     return "\n".join(lines)
 
 
+def http_rounds(url: str, bodies: list[bytes], rounds: int, batched_rate: float | None) -> str:
+    """The server at each number of connections, the real store and the empty one in turn."""
+    loads: dict[tuple[int, bool], list[serving.Load]] = {}
+    for _ in range(rounds):
+        for connections in serving.CONNECTIONS:
+            given = bodies[: 2_000 if connections == 1 else 15_000]
+            for empty in (False, True):
+                create_store(url, "bench")
+                load = serving.serve_and_load(url, "bench", given, connections, empty=empty)
+                loads.setdefault((connections, empty), []).append(load)
+    return serving.report(loads, batched_rate)
+
+
 def main() -> None:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--events", type=int, default=30_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="writers,http,reads", help="parts, separated by commas")
     parser.add_argument("--database", help="URL of a database to use instead of a fresh embedded one")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
+    parts = set(options.only.split(","))
     bodies = list(generate(options.events))
     print(f"{options.events:,} events, mean {sum(map(len, bodies)) / len(bodies):,.0f} bytes, {platform.machine()}")
     with database(options.database) as (url, dsn):
-        rounds = []
-        for number in range(options.rounds):
-            rounds.append(writers_round(url, dsn, bodies))
-            print(f"round {number + 1} of {options.rounds} done", flush=True)
-        print(report(rounds))
-    if options.json:
-        figures = [{name: [f.events, f.seconds, f.client_cpu] for name, f in one.items()} for one in rounds]
-        options.json.write_text(json.dumps(figures, indent=1))
+        with psycopg.connect(dsn) as connection:
+            print(f"PostgreSQL {connection.info.server_version // 10_000}, {os.cpu_count()} cores\n", flush=True)
+        batched_rate = None
+        if "writers" in parts:
+            rounds = [writers_round(url, dsn, bodies) for _ in range(options.rounds)]
+            print(report(rounds), end="\n\n", flush=True)
+            batched_rate = statistics.median(one[APPEND].rate for one in rounds)
+        if "http" in parts:
+            print(http_rounds(url, bodies, options.rounds, batched_rate), end="\n\n", flush=True)
+        if "reads" in parts:
+            print(reads.report(reads.measure(url, 0), reads.measure(url, 20)))
 
 
 if __name__ == "__main__":

@@ -74,9 +74,49 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_event (
 )
  PARTITION BY RANGE (event_time);
 
-CREATE INDEX IF NOT EXISTS ol_event_arrival ON openlineage.ol_event (arrival);
+CREATE INDEX IF NOT EXISTS ol_event_arrival ON openlineage.ol_event (arrival_xid, arrival);
 
 CREATE INDEX IF NOT EXISTS ol_event_time ON openlineage.ol_event (event_time, arrival);
+
+CREATE TABLE IF NOT EXISTS openlineage.ol_forward_cursor (
+	target TEXT COLLATE "C" NOT NULL,
+	arrival_xid xid8 NOT NULL,
+	arrival BIGINT NOT NULL,
+	delivered BIGINT DEFAULT 0 NOT NULL,
+	parked BIGINT DEFAULT 0 NOT NULL,
+	filtered BIGINT DEFAULT 0 NOT NULL,
+	file_size BIGINT,
+	rate DOUBLE PRECISION,
+	problem TEXT,
+	problem_at TIMESTAMP WITH TIME ZONE,
+	created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	updated_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	PRIMARY KEY (target)
+);
+
+CREATE TABLE IF NOT EXISTS openlineage.ol_forward_letter (
+	id BIGINT GENERATED ALWAYS AS IDENTITY,
+	target TEXT COLLATE "C" NOT NULL,
+	run_id TEXT COLLATE "C" NOT NULL,
+	event_time TIMESTAMP WITH TIME ZONE NOT NULL,
+	event_type TEXT COLLATE "C" NOT NULL,
+	event_hash BYTEA NOT NULL,
+	job_namespace TEXT COLLATE "C" NOT NULL,
+	job_name TEXT COLLATE "C" NOT NULL,
+	size BIGINT NOT NULL,
+	reason TEXT COLLATE "C" NOT NULL,
+	status INTEGER,
+	detail TEXT NOT NULL,
+	count BIGINT DEFAULT 1 NOT NULL,
+	parked_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	last_parked_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	state TEXT COLLATE "C" DEFAULT 'parked' NOT NULL,
+	PRIMARY KEY (id)
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS ol_forward_letter_event ON openlineage.ol_forward_letter (target, run_id, event_time, event_type, event_hash);
+
+CREATE INDEX IF NOT EXISTS ol_forward_letter_state ON openlineage.ol_forward_letter (target, state, id);
 
 CREATE TABLE IF NOT EXISTS openlineage.ol_lineage_version (
 	lineage_hash UUID NOT NULL,
@@ -264,6 +304,36 @@ COMMENT ON COLUMN openlineage.ol_event.event IS 'the event as received';
 COMMENT ON COLUMN openlineage.ol_event.raw IS 'the exact bytes, where jsonb cannot hold them';
 
 COMMENT ON COLUMN openlineage.ol_event.notices IS 'what was passed over or repaired: code at JSON path; …';
+
+COMMENT ON TABLE openlineage.ol_forward_cursor IS 'how far each target has been forwarded, in order of arrival';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.target IS 'name of the target in the settings';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.arrival_xid IS 'with arrival: the last event that is done';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.file_size IS 'bytes of a target file that are complete';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.rate IS 'events per second, lately';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.problem IS 'why nothing is delivered now; NULL = nothing is wrong';
+
+COMMENT ON TABLE openlineage.ol_forward_letter IS 'events that a target refused; the events themselves stay in ol_event';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.run_id IS 'with the next three: the event in ol_event';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.size IS 'bytes';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.reason IS 'refused, too_large or failing';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.status IS 'HTTP status, if there was one';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.detail IS 'what the target said';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.count IS 'times it was parked';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.parked_at IS 'first time';
+
+COMMENT ON COLUMN openlineage.ol_forward_letter.state IS 'parked, delivered, skipped or gone';
 
 COMMENT ON TABLE openlineage.ol_lineage_version IS 'the column lineage of a dataset, once per content';
 

@@ -5,10 +5,16 @@ LineageLogError
 ├── StoreError            the log store cannot do what was asked
 │   ├── StoreUnavailable  the database cannot be reached now: try again later
 │   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
+│   │   └── PartitionMissing  … for the events of a month only, because their partition is missing
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
 │   └── StoreTooNew       the tables were made by a newer lineagelog
 ├── IntakeFull            more events are waiting than the queue holds: try again later
+├── TargetUnavailable     a target of forwarding does not take events now, for longer than was to be waited
+├── TargetBusy            another process forwards to this target
 ├── InputError            a file or a document that cannot be read (names file and place)
+├── SpoolError            the disk spool cannot be written or read
+│   ├── SpoolFull         its limit in bytes is reached: nothing was kept
+│   └── SpoolBusy         another process is draining it, or holds its lock for too long
 └── EmbeddedError         the embedded PostgreSQL cannot be started
 """
 
@@ -35,6 +41,10 @@ class StoreReadOnly(StoreError):
     """The database refuses writes: a standby, a read-only role, or a full disk."""
 
 
+class PartitionMissing(StoreReadOnly):
+    """A month has no partition and this role may not make one; events of other months can be stored."""
+
+
 class StoreNotCreated(StoreError):
     """The schema or one of its tables does not exist: run `lineagelog store init`."""
 
@@ -51,8 +61,28 @@ class IntakeFull(LineageLogError):
         self.retry_after = retry_after
 
 
+class TargetUnavailable(LineageLogError):
+    """A target does not take events: it cannot be reached, fails, or refuses us; the text says which and why."""
+
+
+class TargetBusy(LineageLogError):
+    """Another process forwards to this target: one at a time."""
+
+
 class InputError(LineageLogError):
     """A file or document cannot be read; the text names the file and the place in it."""
+
+
+class SpoolError(LineageLogError):
+    """The disk spool cannot be written or read; the text names the folder."""
+
+
+class SpoolFull(SpoolError):
+    """The spool's limit in bytes is reached; the record was not kept."""
+
+
+class SpoolBusy(SpoolError):
+    """Another process is draining the spool, or holds its lock for longer than this one may wait."""
 
 
 class EmbeddedError(LineageLogError):

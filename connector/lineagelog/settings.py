@@ -82,6 +82,8 @@ class Settings(BaseSettings):
     server: ServerSettings = ServerSettings()
     intake: IntakeSettings = IntakeSettings()
     log: LogSettings = LogSettings()
+    forward: Mapping[str, Mapping[str, Any]] = {}
+    """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""
 
     @classmethod
     def settings_customise_sources(

@@ -5,21 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import re
 import shlex
 import shutil
 import signal
-import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, encode, event, run_process
-
-GREETING = re.compile(r"lineagelog listens on (http://127\.0\.0\.1:(\d+))")
+from tests.support import encode, event, run_process, serve_process
 
 
 @pytest.fixture
@@ -33,28 +29,6 @@ def data_dir() -> Iterator[Path]:
         shutil.rmtree(base, ignore_errors=True)
 
 
-@contextmanager
-def served(*options: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
-    """A running `lineagelog serve`: the process, its port, and what it said."""
-    process = subprocess.Popen(
-        [COMMAND, "serve", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | variables,
-    )
-    try:
-        assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(3)]
-        found = GREETING.match(said[0])
-        assert found, (said, process.stderr and process.stderr.read())
-        yield process, found[2], said
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
 def _post(port: str, body: bytes) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
     connection.request("POST", "/api/v1/lineage", body, {"Content-Type": "application/json"})
@@ -65,7 +39,7 @@ def _post(port: str, body: bytes) -> int:
 
 def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     """Without --database: serve makes everything, a second command shares it, SIGTERM ends it all."""
-    with served(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, said):
+    with serve_process(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, said):
         assert _post(port, encode(event("over-http"))) == 201
         words = shlex.split(said[1])
         assert ["curl", f"http://127.0.0.1:{port}/api/v1/lineage"] == words[:2]
@@ -82,10 +56,30 @@ def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     assert again.out.startswith("read 2 stored 1 duplicate 1 ")
 
 
+def test_serve_starts_its_database_again(data_dir: Path) -> None:
+    """The database of our own is killed under the server: it comes back by itself, with all that was acknowledged."""
+    lock_file = data_dir / "cluster" / "postmaster.pid"
+    with serve_process(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, _):
+        assert _post(port, encode(event("before"))) == 201
+        os.kill(int(lock_file.read_text().split()[0]), signal.SIGKILL)
+        end = time.monotonic() + 60
+        while (status := _post(port, encode(event("after")))) != 201 and time.monotonic() < end:
+            assert status == 503
+            time.sleep(0.1)
+        assert status == 201
+        beside = run_process("list", "runs", "--json", "--data-dir", str(data_dir))
+        assert {row["run_id"] for row in beside.rows} == {"before", "after"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert "the embedded PostgreSQL runs again" in process.stderr.read()
+    assert not lock_file.exists()
+
+
 def test_serve_stops_on_ctrl_c(database_url: str) -> None:
     """SIGINT is a graceful stop, too: exit code 0; console logs when asked for."""
     options = ("--database", database_url, "--log-format", "console", "--schema", "other")
-    with served(*options) as (process, port, _):
+    with serve_process(*options) as (process, port, _):
         assert _post(port, encode(event())) == 201
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
@@ -97,7 +91,7 @@ def test_serve_stops_on_ctrl_c(database_url: str) -> None:
 
 def test_serve_refuses_what_it_cannot_do(database_url: str, tmp_path: Path) -> None:
     """A port in use, an address open to others without a token, TLS files that are not there: one line, exit code 2."""
-    with served("--database", database_url) as (_, port, _):
+    with serve_process("--database", database_url) as (_, port, _):
         ran = run_process("serve", "--database", database_url, "--port", port)
         assert (2, f"lineagelog: cannot listen on 127.0.0.1:{port}: Address already in use\n") == (ran.code, ran.err)
     ran = run_process("serve", "--database", database_url, "--port", "0", "--host", "0.0.0.0")
@@ -111,7 +105,7 @@ def test_a_token_closes_the_server(database_url: str) -> None:
     """Once there is a token nobody posts without it; the token that `tokens create` prints opens."""
     run_process("store", "init", "--database", database_url)
     made = run_process("tokens", "create", "airflow", "--database", database_url)
-    with served("--database", database_url) as (_, port, _):
+    with serve_process("--database", database_url) as (_, port, _):
         assert _post(port, encode(event())) == 401
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {made.out.strip()}"}

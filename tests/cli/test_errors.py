@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from .conftest import COMMAND, Ran, encode, event, run_here, run_process
+from tests.support import COMMAND, Ran, encode, event, run_here, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,25 @@ def test_a_schema_name_that_cannot_be(name: str, database_url: str) -> None:
     """Empty, with a quote, or longer than 63 bytes: refused before anything is done."""
     for command in (("load", "-"), ("store", "ddl"), ("list", "runs")):
         assert "schema" in _one_line(run_here(*command, "--schema", name, "--database", database_url, stdin=b""))
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_is_not_utf8(
+    encoding: str, postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`store init` says so in one line; nothing is made, and no command crashes on it."""
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    name = f"not_utf8_{encoding.lower()}"
+    with psycopg.connect(postgres.dsn_of("postgres"), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'".encode())
+        try:
+            url = postgres.url_of(name)
+            said = _one_line(run_process("store", "init", "--database", url))
+            assert said == f"lineagelog: the database has the encoding {encoding}: make one with ENCODING 'UTF8'\n"
+            assert "run `lineagelog store init`" in _one_line(run_process("list", "runs", "--database", url))
+            assert encoding in run_process("doctor", "--database", url).out
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 def test_a_store_that_is_not_there(run: Run) -> None:

@@ -11,8 +11,7 @@ import pytest
 import typer.main
 
 from lineagelog.cli import app
-
-from .conftest import run_here
+from tests.support import run_here
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -42,10 +41,10 @@ def test_help_has_a_sentence_and_an_example(path: tuple[str, ...]) -> None:
     """`--help` works, begins with a sentence and shows an example whose command and options exist."""
     command = COMMANDS[path]
     assert run_here(*path, "--help").code == 0
-    assert command.help.split("\n\n")[0].endswith(".")
-    head, *examples = command.epilog.splitlines()
-    assert head in ("Example:", "Examples:")
-    own = [line for line in examples if f"lineagelog {' '.join(path)}" in line]
+    assert command.help.split("\n\n")[0].rstrip().endswith(".")
+    text = f"{command.help}\n{command.epilog or ''}"
+    own = [line for line in text.splitlines() if f"lineagelog {' '.join(path)}" in line]
+    assert "Example" in text
     assert own
     options = {option for parameter in command.params for option in parameter.opts}
     for line in own:

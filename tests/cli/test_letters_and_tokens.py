@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineagelog.event.parse import parse
 from lineagelog.intake import Door
-
-from .conftest import Ran, encode, event
+from tests.support import Ran, encode, event
 
 if TYPE_CHECKING:
     from collections.abc import Callable

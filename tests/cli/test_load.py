@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from .conftest import COMMAND, Ran, encode, event, run_process
+from tests.support import COMMAND, ROOT, Ran, connect, encode, event, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Run = Callable[..., Ran]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE_FILES = ROOT / "examples"
 SUMMARY = re.compile(r"read (\d+) stored (\d+) duplicate (\d+) expired (\d+) dead (\d+) in \d+\.\d\d s")
 
 
@@ -35,15 +35,36 @@ def counts(ran: Ran) -> tuple[int, ...]:
 
 def test_a_folder_is_loaded_once_however_often(run: Run) -> None:
     """The second load stores nothing and calls every event a duplicate; both end with exit code 0."""
-    first, second = run("load", str(EXAMPLES)), run("load", str(EXAMPLES))
+    first, second = run("load", str(EXAMPLE_FILES)), run("load", str(EXAMPLE_FILES))
     assert (first.code, counts(first)) == (0, (90, 90, 0, 0, 0))
     assert (second.code, counts(second)) == (0, (90, 0, 90, 0, 0))
     assert "passed over 2 files" in first.err
 
 
+def test_a_pipe_in_a_folder_is_passed_over(run: Run, tmp_path: Path) -> None:
+    """A folder's named pipe, which nobody may ever write to, does not stop the load; a dangling link is named."""
+    os.mkfifo(tmp_path / "a.ndjson")
+    (tmp_path / "b.ndjson").symlink_to("nowhere")
+    (tmp_path / "c.ndjson").write_bytes(encode(event()))
+    ran = run("load", str(tmp_path))
+    assert (ran.code, counts(ran)) == (1, (1, 1, 0, 0, 0))
+    assert "passed over 1 file" in ran.err
+    assert "b.ndjson: no such file" in ran.err
+
+
+def test_a_full_device_and_a_closed_stdin(run: Run) -> None:
+    """One line each, exit code 2."""
+    run("load", str(ROOT / "examples"))
+    full = subprocess.run(f"{COMMAND} list events --json > /dev/full", shell=True, stderr=subprocess.PIPE, text=True)
+    assert (full.returncode, full.stderr) == (2, "lineagelog: cannot write: No space left on device\n")
+    closed = subprocess.run(f"{COMMAND} load - <&-", shell=True, capture_output=True, text=True)
+    assert closed.returncode == 2
+    assert closed.stderr.splitlines() == ["lineagelog: stdin: is closed"]
+
+
 def test_json_has_the_words_of_the_closing_line_as_keys(run: Run) -> None:
     """The same words, figures as numbers, `in` in seconds, and the counts of files."""
-    ran = run("load", "--json", str(EXAMPLES))
+    ran = run("load", "--json", str(EXAMPLE_FILES))
     found = ran.json
     assert found.pop("in") > 0
     expected = {"read": 90, "stored": 90, "duplicate": 0, "expired": 0, "dead": 0}
@@ -103,7 +124,7 @@ def test_positions_lead_to_the_refused_event(run: Run, database_url: str, tmp_pa
     array.write_bytes(json.dumps([event("r3"), {"no": "event"}]).encode())
     ran = run("load", str(lines), str(array))
     assert (ran.code, counts(ran)) == (1, (4, 2, 0, 0, 2))
-    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+    with connect(database_url) as connection:
         found = connection.execute("SELECT position, source FROM openlineage.ol_dead_letter ORDER BY id").fetchall()
     assert [(f"{lines}:3", "file"), (f"{array}[1]", "file")] == found
 
@@ -169,7 +190,10 @@ def test_ctrl_c_says_what_is_stored_and_ends_with_130(database_url: str, tmp_pat
     pipe = tmp_path / "pipe.ndjson"
     os.mkfifo(pipe)
     process = subprocess.Popen(
-        [COMMAND, "load", str(pipe), "--database", database_url], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        # a suite that runs in the background ignores Ctrl-C, and so would its children
+        ["env", "--default-signal=INT", COMMAND, "load", str(pipe), "--database", database_url],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     with pipe.open("wb") as stream:
         stream.write(encode(*[event(f"r{number}") for number in range(2000)]))
@@ -185,7 +209,7 @@ def test_ctrl_c_says_what_is_stored_and_ends_with_130(database_url: str, tmp_pat
 
 
 def _stored(database_url: str) -> int:
-    with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as connection:
+    with connect(database_url, autocommit=True) as connection:
         try:
             row: Any = connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone()
         except psycopg.errors.UndefinedTable:

@@ -6,30 +6,27 @@ import csv
 import gzip
 import io
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
 from lineagelog.cli.printing import duration
 from lineagelog.store import tables
-
-from .conftest import Ran, encode, event, run_here
+from tests.support import ROOT, Ran, connect, encode, event, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Run = Callable[..., Ran]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE_FILES = ROOT / "examples"
 FAILED = "79dfb72c-813e-5623-b672-6cda60951d07"
 
 
 @pytest.fixture
 def day(run: Run) -> Run:
     """A store with the example day."""
-    assert run("load", str(EXAMPLES)).code == 0
+    assert run("load", str(EXAMPLE_FILES)).code == 0
     return run
 
 
@@ -150,7 +147,7 @@ def test_status_counts(day: Run) -> None:
 def test_verify_and_rebuild(day: Run, database_url: str) -> None:
     """verify ends with 1 and names what differs, changing nothing; rebuild puts it right."""
     assert _code_and_out(day("store", "verify")) == (0, "verified 38 runs, 88 events: no differences\n")
-    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+    with connect(database_url) as connection:
         connection.execute("UPDATE openlineage.ol_run SET status = 'WRONG' WHERE run_id = %s", (FAILED,))
     for _ in range(2):
         code, out = _code_and_out(day("store", "verify"))
@@ -170,7 +167,7 @@ def _code_and_out(ran: Ran) -> tuple[int, str]:
 def test_ddl_makes_a_store(run: Run, database_url: str) -> None:
     """The printed statements, run by any client, make a store that `load` accepts as its own."""
     script = run("store", "ddl", "--schema", "by hand").out
-    with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as connection:
+    with connect(database_url, autocommit=True) as connection:
         connection.execute(script.encode())
     assert run("load", "-", "--schema", "by hand", stdin=encode(event())).out.startswith("read 1 stored 1 ")
 
@@ -242,7 +239,7 @@ def test_purge(day: Run) -> None:
     ran = day("store", "purge", "--older-than", "2026-11-20T12:00:00Z")
     assert ran.out.startswith(f"deleted what is before 2026-11-20T12:00:00Z: {would['events']} events ")
     assert 90 - would["events"] == len(day("list", "events", "--json").rows)
-    again = day("load", str(EXAMPLES), "--json").json
+    again = day("load", str(EXAMPLE_FILES), "--json").json
     assert (would["events"], 0) == (again["expired"], again["stored"])
     assert day("store", "verify").code == 0
 

@@ -13,8 +13,7 @@ from sqlalchemy import make_url
 from lineagelog.cli.session import with_password
 from lineagelog.errors import SettingsError
 from lineagelog.settings import Settings, config_file, load_settings, override, template_text
-
-from .conftest import run_here
+from tests.support import run_here
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from lineagelog.cli import app
+from tests.support import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "cli.md"
 
 _INTRODUCTION = """# Commands
 
@@ -58,20 +58,23 @@ def _section(path: tuple[str, ...], command: Any) -> str:
     lines = [f"## lineagelog {' '.join(path)}", "", command.help.strip(), ""]
     if own:
         lines += [_table(own), ""]
-    _, *examples = command.epilog.replace("\\[", "[").splitlines()
-    return "\n".join([*lines, *(f"    {example.strip()}" for example in examples), ""])
+    _, *examples = (command.epilog or "\n").replace("\\[", "[").splitlines()
+    shown = [f"    {example.strip()}" if example.strip() else "" for example in examples]
+    return "\n".join([*lines, *shown, ""])
 
 
 def _table(parameters: list[Any]) -> str:
     rows = []
     for parameter in parameters:
         is_argument = parameter.param_type_name == "argument"
-        value = "" if is_argument or getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'N'}"
+        value = "" if is_argument or getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'VALUE'}"
         name = (parameter.metavar or parameter.name.upper()) if is_argument else parameter.opts[0]
         shown = getattr(parameter, "show_default", None)
         default = shown if isinstance(shown, str) else parameter.default
-        told = "" if default in (None, False, ...) or is_argument else f" Default: `{default}`."
-        rows.append(f"| `{name}{value}` | {parameter.help.replace('|', chr(92) + '|')}{told} |")
+        said = " ".join(parameter.help.split()).rstrip(".") + "."
+        if default not in (None, False, ...) and not is_argument:
+            said += f" Default: `{default}`."
+        rows.append("| `{}` | {} |".format(*(text.replace("|", "\\|") for text in (name + value, said))))
     return "\n".join(["| option | |", "|---|---|", *rows])
 
 

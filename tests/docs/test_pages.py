@@ -9,17 +9,13 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
-import psycopg
 import pytest
 
-from tests.cli.conftest import COMMAND, encode, event, run_process
-from tests.cli.test_embedded_and_serve import served
+from tests.support import COMMAND, ROOT, connect, encode, event, run_process, serve_process
 
 from .cli_page import PAGE, page
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
@@ -36,7 +32,7 @@ def test_the_page_of_commands_is_current() -> None:
 def test_the_readme_works(database_url: str) -> None:
     """The curl line is answered as the README says, and what it says to look at shows the run."""
     curl, look, *_ = _blocks(README, "sh")
-    with served("--database", database_url) as (_, port, _):
+    with serve_process("--database", database_url) as (_, port, _):
         words = shlex.split(curl.replace(":5000", f":{port}"))
         for answer in ('201 Created[^{]*{"status":"stored"}', '{"status":"duplicate"}'):
             done = subprocess.run(words, capture_output=True, text=True, timeout=30)
@@ -86,9 +82,8 @@ def test_the_commands_that_pages_name_exist() -> None:
 @pytest.fixture
 def roles(database_url: str) -> Iterator[str]:
     """The database with the roles of the runbook; they vanish with the test."""
-    plain = database_url.replace("+psycopg", "")
     superuser, _ = _blocks(OPERATIONS, "sql")
-    with psycopg.connect(plain, autocommit=True) as connection:
+    with connect(database_url, autocommit=True) as connection:
         name = connection.info.dbname
         connection.execute(superuser.replace("DATABASE lineage ", f"DATABASE {name} ").encode())
         yield database_url
@@ -105,20 +100,26 @@ def test_the_roles_of_the_runbook(roles: str) -> None:
 
     assert run_process("store", "init", "--months", "1", "--database", as_role("owner")).code == 0
     _, grants = _blocks(OPERATIONS, "sql")
-    with psycopg.connect(as_role("owner").replace("+psycopg", ""), autocommit=True) as connection:
+    with connect(as_role("owner"), autocommit=True) as connection:
         connection.execute(grants.encode())
     now = datetime.now(UTC).isoformat()
     sent = encode(event("now", eventTime=now), {**event("bad"), "eventTime": "never"})
     loaded = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
     assert (loaded.code, loaded.out.startswith("read 2 stored 1 duplicate 0 expired 0 dead 1 ")) == (1, True)
     refused = run_process("load", "-", "--database", as_role("writer"), stdin=encode(event("no partition")))
-    assert (refused.code, "the database refuses writes" in refused.err) == (2, True)
-    with served("--database", as_role("writer"), "--log-level", "error"):
+    assert (refused.code, "the database refuses writes: 2026-03 has no partition" in refused.err) == (2, True)
+    assert refused.err.count("\n") == 1
+    purged = run_process("store", "purge", "--older-than", "1s", "--database", as_role("writer"))
+    assert (purged.code, "no permission to delete" in purged.err) == (2, True)
+    again = run_process("load", "-", "--database", as_role("writer"), stdin=sent)
+    assert again.out.startswith("read 2 stored 0 duplicate 1 expired 0 dead 1 ")
+    with serve_process("--database", as_role("writer"), "--log-level", "error"):
         pass
     assert "now" in run_process("list", "runs", "--database", as_role("reader")).out
     assert run_process("load", "-", "--database", as_role("reader"), stdin=sent).code == 2
     assert run_process("tokens", "list", "--database", as_role("reader")).code == 2
     advice = run_process("doctor", "--json", "--database", as_role("writer"))
     checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
+    assert "rights" in checks
     assert (checks["next partitions"]["advice"], checks["next partitions"]["observed"]) == (None, "are there")
     assert run_process("store", "purge", "--older-than", "1d", "--database", as_role("owner")).code == 0

@@ -10,9 +10,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from event_samples import accepted, notices, refused, text_of
-
 from lineagelog.event import Event, Reason, Rejected, parse
+
+from .event_samples import accepted, notices, refused, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

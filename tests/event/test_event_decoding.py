@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from event_samples import RUN_ID, accepted, notices, refused, run_event, text_of, with_output
 
 from lineagelog.event import Reason
+
+from .event_samples import RUN_ID, accepted, notices, refused, run_event, text_of, with_output
 
 PLAIN = text_of(run_event())
 

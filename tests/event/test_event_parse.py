@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from event_samples import RUN_ID, accepted, notices, refused, run_event, text_of
 
 from lineagelog.event import Event, EventKind, Reason, Rejected, parse
+
+from .event_samples import RUN_ID, accepted, notices, refused, run_event, text_of
 
 JOB_EVENT = {"eventTime": "2026-03-02T08:00:00Z", "job": {"namespace": "prod", "name": "load"}, "producer": "p"}
 DATASET_EVENT = {"eventTime": "2026-03-02T08:00:00Z", "dataset": {"namespace": "db", "name": "t"}, "producer": "p"}

@@ -8,15 +8,16 @@ from typing import Any
 import psycopg
 import pytest
 from benchmarks.generator import generate
-from event_samples import RUN_ID, run_event, text_of
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import make_url
 
 from lineagelog.event import Event, Rejected, parse
 from lineagelog.event.canonical import canonical
 from lineagelog.event.model import Notice
 from lineagelog.event.parse import decode
+from tests.support import EXAMPLES, connect
+
+from .event_samples import RUN_ID, run_event, text_of
 
 REAL = list(generate(60, seed=5)) + list(generate(30, seed=6, spaced=True))
 
@@ -115,14 +116,14 @@ def test_any_json_gets_an_answer(text: str) -> None:
 
 
 @given(PLACES, JSON_TEXT)
-@settings(max_examples=300)
+@settings(max_examples=6 * EXAMPLES)
 def test_an_event_with_anything_anywhere_gets_an_answer(place: str, value: str) -> None:
     """An accepted one parses to the same again from what the event column will hold."""
     check(event_text(place, value))
 
 
 @given(st.sampled_from(REAL), st.data())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow])
+@settings(max_examples=6 * EXAMPLES)
 def test_a_damaged_event_gets_an_answer(event: bytes, data: st.DataObject) -> None:
     """Bytes replaced, cut out, doubled or inserted at random places."""
     for _ in range(data.draw(st.integers(1, 3))):
@@ -135,7 +136,6 @@ def test_a_damaged_event_gets_an_answer(event: bytes, data: st.DataObject) -> No
 
 
 @given(st.sampled_from(REAL), st.randoms(use_true_random=False), st.booleans(), st.sampled_from([None, 2]))
-@settings(max_examples=60)
 def test_the_hash_of_a_whole_event_is_blind_to_spelling(
     event: bytes, random: Any, ascii_only: bool, indent: Any
 ) -> None:
@@ -162,14 +162,11 @@ def test_the_hash_of_a_whole_event_is_blind_to_spelling(
 @pytest.fixture
 def database(database_url: str) -> Any:
     """A connection to an empty database."""
-    url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(url, autocommit=True) as connection:
+    with connect(database_url, autocommit=True) as connection:
         yield connection
 
 
-@settings(
-    max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
+@settings(max_examples=5 * EXAMPLES)
 @given(place=PLACES, value=JSON_TEXT)
 @example("extra", "[" * 255 + "1" + "]" * 255)
 @example("extra", "[" * 254 + '{"a":1,"a":1e22}' + "]" * 254)

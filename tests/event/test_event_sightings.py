@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from event_samples import accepted, notices, run_event, with_input, with_output
 
 from lineagelog.event.model import AssertionResult, DatasetSighting, RunSighting, TestResult
 from lineagelog.event.sightings import MAX_NOTICES
+
+from .event_samples import accepted, notices, run_event, with_input, with_output
 
 LONG_MAX = 2**63 - 1
 ODD = [None, 5, 1.5, True, "text", [], [1], {}, {"a": {"b": []}}]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from benchmarks.generator import generate
-from event_samples import run_event, text_of, with_input, with_output
 
 from lineagelog.errors import SettingsError
 from lineagelog.event import Event, Reason, Rejected, parse, strict_check
 from lineagelog.event.strict import _no_network, load_schemas
+
+from .event_samples import run_event, text_of, with_input, with_output
 
 FACET = {"_producer": "https://example.invalid/emitter/1"}
 SPEC = "https://openlineage.io/spec/facets"

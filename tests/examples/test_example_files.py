@@ -6,12 +6,13 @@ import json
 import re
 import runpy
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from tests.support import ROOT
+
+EXAMPLES = ROOT / "examples"
 NAMES = ("airflow-day.ndjson", "dbt-day.ndjson", "spark-day.ndjson")
 
 

@@ -10,10 +10,11 @@ import jsonschema_rs
 import pytest
 from benchmarks.generator import generate
 
+from tests.support import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "connector" / "lineagelog" / "event" / "schemas"
 EXAMPLES = sorted((ROOT / "examples").glob("*.ndjson"))
 

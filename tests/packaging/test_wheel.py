@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

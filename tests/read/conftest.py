@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import batched
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,30 +17,21 @@ from lineagelog.store.log import LogStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import psycopg
-
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from tests.conftest import Databases
 
 FIRST = datetime(2026, 5, 18, tzinfo=UTC)
-EVENTS = 20_000
+EVENTS = 8_000
 
 
 @pytest.fixture(scope="session")
-def large(postgres: EmbeddedPostgres, postgres_admin: psycopg.Connection) -> Iterator[LogStore]:
-    """20,000 events of 200 jobs over 45 days from 18 May 2026."""
-    postgres_admin.execute('CREATE DATABASE "large" TEMPLATE template0 STRATEGY file_copy')
-    engine = open_engine(postgres.url_of("large"))
-    store = LogStore(engine, "a store")
-    store.create()
-    batch = []
-    for body in generate(EVENTS, seed=7, start=FIRST, days=45):
-        batch.append(parse(body))
-        if len(batch) == 1000:
-            store.append(batch)
-            batch.clear()
-    store.append(batch)
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("VACUUM ANALYZE"))
-    yield store
-    engine.dispose()
-    postgres_admin.execute('DROP DATABASE "large" WITH (FORCE)')
+def large(databases: Databases, store_template: str) -> Iterator[LogStore]:
+    """8,000 events of 200 jobs over 45 days from 18 May 2026."""
+    with databases.new(store_template) as url:
+        engine = open_engine(url)
+        store = LogStore(engine, "a store")
+        for batch in batched(generate(EVENTS, seed=7, start=FIRST, days=45), 1000):
+            store.append([parse(body) for body in batch])
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM ANALYZE"))
+        yield store
+        engine.dispose()

@@ -17,6 +17,8 @@ from lineagelog.store.log import LogStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.conftest import Databases
+
 BIG = {"ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test"}
 DAY = Window(datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 6, 16, tzinfo=UTC))
 JOB = {"job": "load", "namespace": "prod"}
@@ -128,25 +130,25 @@ def events_of(number: int) -> Iterator[Any]:
         )
 
 
-@pytest.fixture
-def two_runs(database_url: str) -> Iterator[LogStore]:
+@pytest.fixture(scope="module")
+def two_runs(databases: Databases, store_template: str) -> Iterator[LogStore]:
     """One run with 2 events and one with 1,002, twenty days apart, among 2,000 others that end before."""
-    engine = open_engine(database_url)
-    store = LogStore(engine)
-    store.create()
-    others = []
-    for number in range(2000):
-        time = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=20 * number)
-        body = {"eventTime": time.isoformat(), "eventType": "OTHER", "job": {"namespace": "prod", "name": "other"}}
-        others.append(parse(json.dumps({**body, "run": {"runId": f"other-{number}"}}).encode()))
-    store.append(others)
-    for number in RUNS:
-        for one in events_of(number):
-            store.append([one])
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("VACUUM ANALYZE"))
-    yield store
-    engine.dispose()
+    with databases.new(store_template) as url:
+        engine = open_engine(url)
+        store = LogStore(engine)
+        others = []
+        for number in range(2000):
+            time = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=20 * number)
+            body = {"eventTime": time.isoformat(), "eventType": "OTHER", "job": {"namespace": "prod", "name": "other"}}
+            others.append(parse(json.dumps({**body, "run": {"runId": f"other-{number}"}}).encode()))
+        store.append(others)
+        for number in RUNS:
+            for one in events_of(number):
+                store.append([one])
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM ANALYZE"))
+        yield store
+        engine.dispose()
 
 
 @pytest.mark.parametrize("part", ["whole", "start", "middle", "end"])

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
 from lineagelog.errors import InputError
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader, Window
 from lineagelog.read.cursor import decode, encode
-from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
 from lineagelog.store.purge import purge
 from lineagelog.store.schema import sql
+from tests.store.contents import empty
 from tests.store.generated import trees
-from tests.store.test_append_properties import TABLES
+from tests.support import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 BEGIN = datetime(2026, 2, 28, 20, tzinfo=UTC)
 """So that the windows reach over the end of a month."""
@@ -36,19 +35,8 @@ def at(minutes: int) -> datetime:
 
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url)
-    store = LogStore(engine, "a store")
-    store.create()
-    yield store
-    engine.dispose()
-
-
-def empty(store: LogStore) -> None:
-    with store.engine.begin() as connection:
-        connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
-        connection.execute(text(f"UPDATE {store.schema.table('ol_store')} SET retention_floor = NULL"))
-    store.forget()
+def schema_name() -> str:
+    return "a store"
 
 
 moments = st.integers(0, 48).map(lambda quarter: quarter * 15)
@@ -83,7 +71,6 @@ def by_pages(listing: Any, size: int) -> list[Any]:
             return rows
 
 
-@settings(max_examples=50)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows, size=st.integers(1, 4))
 def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window: Window, size: int) -> None:
     """Runs, datasets, assertions, tests, events and the summary are those of the events in the window."""
@@ -124,7 +111,7 @@ def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window
     assert by_pages(reader.events(window, content=True), size) == raw
 
 
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES // 2)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows)
 def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, Any]], window: Window) -> None:
     """A filtered listing is the unfiltered one, filtered; a missing namespace is chosen by ''."""
@@ -158,7 +145,7 @@ def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, A
     assert list(reader.events(window, event_type="START")) == [row for row in events if row.event_type == "START"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES // 2)
 @given(bodies=st.lists(timed, min_size=1, max_size=14), window=windows)
 def test_the_statements_for_other_clients_give_the_same(
     store: LogStore, bodies: list[dict[str, Any]], window: Window

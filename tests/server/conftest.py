@@ -10,7 +10,7 @@ import pytest
 
 from lineagelog.read import Reader
 from lineagelog.server import App, HttpServer, create_app
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import LogStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,16 +32,6 @@ def served(app: App, **options: Any) -> Iterator[HttpServer]:
         server.stop()
         thread.join(30)
         assert not thread.is_alive()
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    """An empty store."""
-    engine = open_engine(database_url, pool_size=6, connect_timeout=3)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
 
 
 @pytest.fixture

@@ -78,6 +78,51 @@ def test_keep_alive_and_pipelined_requests(store: LogStore, url: str) -> None:
     assert count(store) == 3
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+def test_offer_of_another_protocol_is_declined(store: LogStore, url: str, chunked: bool) -> None:
+    """Java's own client offers h2c with every request: its event is stored, and the connection goes on as HTTP/1.1."""
+    offer = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
+    body = encoded(1)
+    length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(body)}"
+    sent = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+    parts = (head(*offer, length), sent[:40], sent[40:] + head("Connection: close", method="GET", path="/healthz"))
+    answer = talk(url, *parts, pause=0.05, to_end=True)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", answer) == [b"201", b"200"]
+    whole = talk(url, b"".join(parts), to_end=True)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", whole) == [b"201", b"200"]
+    assert (count(store), count(store, "ol_dead_letter")) == (1, 0)
+
+
+@pytest.mark.parametrize("request_line", ["GET /healthz", "CONNECT x:1", "CONNECT /healthz"])
+def test_upgrade_without_body_and_connect(url: str, request_line: str) -> None:
+    """An offer in a request without a body is passed over; the server is no proxy."""
+    offer = "\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    answer = talk(url, f"{request_line} HTTP/1.1{offer}".encode())
+    assert answer.startswith(b"HTTP/1.1 200 " if request_line.startswith("GET") else b"HTTP/1.1 400 ")
+
+
+def test_trailers_are_no_headers(store: LogStore, url: str) -> None:
+    """What comes after a chunked body changes nothing about the request."""
+    body = encoded(1)
+    trailers = b"Content-Type: text/xml\r\nContent-Encoding: br\r\nX-Api-Key: none\r\n"
+    chunked = b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, trailers)
+    assert talk(url, head("Transfer-Encoding: chunked") + chunked).startswith(b"HTTP/1.1 201 ")
+    assert count(store) == 1
+
+
+def test_broken_gzip_keeps_its_start(store: LogStore, url: str) -> None:
+    """Cut off or garbled after several packets: the dead letter holds the first bytes as they came, not the last."""
+    body = zipped(secrets.token_hex(50_000).encode())[:-20]
+    for sent in (body, body[:30_000] + b"garbage" * 3000):
+        pieces = [sent[at : at + 20_000] for at in range(0, len(sent), 20_000)]
+        answer = talk(url, head(f"Content-Length: {len(sent)}"), *pieces, pause=0.05)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        ((payload, size),) = rows(
+            store, "SELECT payload, payload_size FROM {ol_dead_letter} WHERE payload_size = :size", size=len(sent)
+        )
+        assert (bytes(payload), size) == (sent[:65536], len(sent))
+
+
 @pytest.mark.parametrize(
     "start",
     [b"", b"POST /api/v1/lineage HT", head("X-Slow: 1")[:-2]],
@@ -172,10 +217,10 @@ def test_expect_100_continue_is_not_asked_for_what_is_refused(url: str) -> None:
     assert answer.startswith(b"HTTP/1.1 415 ")
 
 
-def test_bomb_and_40_mb_event_in_bounded_memory(database_url: str, store: LogStore) -> None:
+def test_bomb_and_40_mb_event_in_bounded_memory(store_url: str, store: LogStore) -> None:
     """1 GiB of zeros in 1 MiB of gzip, and an event of 40 MB, are 413 with the default limits; memory stays bounded."""
     bomb = gzip.compress(b"\0" * (64 * MIB), 9) * 16
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         request(url, LINEAGE, encoded())
         before = memory(process, "VmRSS")
         bombed = request(url, LINEAGE, bomb, headers={"Content-Encoding": "gzip"})

@@ -15,9 +15,9 @@ from openlineage.client.facet_v2 import output_statistics_output_dataset
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
 from lineagelog.store.tokens import Tokens
+from tests.support import ROOT
 
 from .client import LINEAGE, count, encoded, rows
-from .process import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,15 @@ import random
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.event.parse import parse
+from lineagelog.intake import GroupCommit, Submission
+from lineagelog.store import LogStore, LogStoreSchema, Verifier, open_engine
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
 from .process import serving
@@ -81,6 +83,29 @@ def switch(store: LogStore, postgres_admin: psycopg.Connection) -> Iterator[obje
     turn("ALTER DATABASE {} ALLOW_CONNECTIONS true")
 
 
+def test_missing_partition_is_its_senders_trouble_alone(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the role may not make partitions, events of a month that has one are stored, also from a shared batch."""
+    done: list[tuple[object, str]] = []
+    finished = threading.Event()
+
+    def note(shares: list[tuple[Submission, Any]]) -> None:
+        done.extend((share.ticket, type(found).__name__) for share, found in shares)
+        if len(done) >= 3:
+            finished.set()
+
+    store.append([parse(encoded(0))])
+    monkeypatch.setattr(LogStoreSchema, "partition_statements", lambda *_: ["SET ROLE pg_monitor", "CREATE SCHEMA no"])
+    group = GroupCommit(store.append, note, source="test", writers=1)
+    for number, year in enumerate((2026, 2031, 2026)):
+        body = encoded(number + 1, eventTime=f"{year}-03-02T10:00:00Z")
+        group.submit(Submission([parse(body)], number, len(body)))
+    group.start()
+    assert finished.wait(10)
+    assert group.stop(10)
+    assert sorted(done) == [(0, "list"), (1, "PartitionMissing"), (2, "list")]
+    assert count(store) == 3
+
+
 def test_database_away_is_503_and_recovers(store: LogStore, url: str, switch: object) -> None:
     """503 with Retry-After while it is away; not ready; afterwards all is well and what was acknowledged is there."""
     senders = Senders(url)
@@ -131,9 +156,9 @@ def test_full_queue_is_503(serve: Serve, store: LogStore) -> None:
     assert senders.acknowledged <= stored_runs(store).keys()
 
 
-def test_graceful_stop_answers_all(database_url: str, store: LogStore) -> None:
+def test_graceful_stop_answers_all(store_url: str, store: LogStore) -> None:
     """SIGTERM while events wait behind a lock: accepted requests are stored and answered, then the process ends, 0."""
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         request(url, LINEAGE, encoded(99))
         answers: list[int] = []
         threads = [
@@ -156,9 +181,9 @@ def test_graceful_stop_answers_all(database_url: str, store: LogStore) -> None:
     assert count(store) == 11
 
 
-def kill_in_the_middle(database_url: str, store: LogStore, moment: float, senders: set[str]) -> None:
+def kill_in_the_middle(store_url: str, store: LogStore, moment: float, senders: set[str]) -> None:
     """One round: load, kill -9, and compare what was acknowledged with what is there."""
-    with serving(database_url) as (process, url):
+    with serving(store_url) as (process, url):
         load = Senders(url)
         time.sleep(moment)
         process.kill()
@@ -171,20 +196,20 @@ def kill_in_the_middle(database_url: str, store: LogStore, moment: float, sender
     assert list(Verifier(store).verify()) == []
 
 
-def test_kill_9_loses_nothing_acknowledged(database_url: str, store: LogStore) -> None:
+def test_kill_9_loses_nothing_acknowledged(store_url: str, store: LogStore) -> None:
     """Every acknowledged event is there exactly once, and the digest verifies; the next server goes on."""
     seen: set[str] = set()
     for moment in (0.6, 1.2):
-        kill_in_the_middle(database_url, store, moment, seen)
+        kill_in_the_middle(store_url, store, moment, seen)
     assert seen
 
 
 @pytest.mark.soak
-def test_kill_9_many_times(database_url: str, store: LogStore) -> None:
+def test_kill_9_many_times(store_url: str, store: LogStore) -> None:
     """The same at fifty random moments, on one store."""
     seen: set[str] = set()
     for _ in range(50):
-        kill_in_the_middle(database_url, store, random.uniform(0.1, 2.0), seen)
+        kill_in_the_middle(store_url, store, random.uniform(0.1, 2.0), seen)
     assert len(seen) > 100
 
 

@@ -93,6 +93,23 @@ def test_batch_names_its_bad_members(store: LogStore, url: str) -> None:
     assert (count(store), count(store, "ol_dead_letter")) == (2, 3)
 
 
+@pytest.mark.parametrize("first", [b"{bad}", b'{"eventTime": "2026-03', b'"text"', b"[]"])
+def test_broken_first_line_does_not_spoil_the_others(store: LogStore, url: str, first: bytes) -> None:
+    """NDJSON whose first line is broken or cut off: that one is refused, the others are stored."""
+    if first[:1] != b"{":
+        first = b"{\n" + first
+    answer = request(url, BATCH, b"\n".join((first, encoded(1), encoded(2))))
+    assert (answer.status, answer.json["status"]) == (200, "partial_success")
+    assert count(store) == 2
+
+
+def test_broken_event_over_several_lines_is_one_event(store: LogStore, url: str) -> None:
+    """An indented event that is broken is not taken for NDJSON: one dead letter with all of it."""
+    body = json.dumps(event(), indent=1).encode()[:-20]
+    assert request(url, LINEAGE, body).status == 400
+    assert rows(store, "SELECT payload FROM {ol_dead_letter}") == [(body,)]
+
+
 def test_empty_batch_is_fine(store: LogStore, url: str) -> None:
     """Nothing to store is no error."""
     assert request(url, BATCH, "[]").status == 204

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 RUNS = ("4c3b0f64-ca82-4230-8d84-07381ae938f3", "run-77", "0197b7a0-0000-7000-8000-000000000001")
 TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "start", "PAUSED", None)
-MISSING = object()
 
 times = st.sampled_from([f"2026-{month}-28T23:59:{second:02}Z" for month in ("01", "02") for second in range(4)])
 counts = st.sampled_from([0, 1, 2, 2**40, -1, 2**63 - 1, "7", None, 1.0])

@@ -18,15 +18,19 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly, StoreTooNew, StoreUnavailable
 from lineagelog.event.parse import parse
+from lineagelog.read import Reader
 from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
+from lineagelog.store.dead_letters import DeadLetters, Retried
 from lineagelog.store.embedded import EmbeddedPostgres
+from lineagelog.store.purge import purge
+from tests.support import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
 def event(number: int, **members: object) -> bytes:
@@ -38,15 +42,6 @@ def event(number: int, **members: object) -> bytes:
         "outputs": [{"namespace": "db", "name": "t", "outputFacets": {"outputStatistics": {"rowCount": number}}}],
     }
     return json.dumps(tree | members).encode()
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url, pool_size=2)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
 
 
 def stored_runs(store: LogStore) -> list[str]:
@@ -77,6 +72,38 @@ def test_dead_letters_are_kept_once_and_counted(store: LogStore) -> None:
     with store.engine.connect() as connection:
         letters = connection.execute(text("SELECT reason, count, payload FROM openlineage.ol_dead_letter")).all()
     assert [tuple(row) for row in letters] == [("not_json", 6, b"{")]
+
+
+def test_schema_name_with_placeholders(database_url: str) -> None:
+    """A schema may be called what a driver takes for a parameter: every part of the store works."""
+    engine = open_engine(database_url)
+    store = LogStore(engine, "100% %s %(a)s :x; it's {0}")
+    store.create()
+    poison = event(2).replace(b'"rowCount": 2', b'"rowCount": 1e-200000')
+    items = [parse(event(0)), parse(event(1)), parse(b"{"), replace(parse(event(2)), body=poison)]
+    appended = store.append(items)
+    assert (appended.stored, appended.dead) == (2, 2)
+    letters = DeadLetters(store)
+    assert letters.retry(parse) == Retried(1, 0, 1, 0)
+    assert letters.retry(lambda _: parse(event(3))) == Retried(1, 0, 0, 0)
+    with engine.begin() as connection:
+        connection.execute(update(store.schema.t("ol_run")).values(status="broken"))
+    assert len(list(Verifier(store).rebuild())) == 2
+    assert list(Verifier(store).verify()) == []
+    assert Reader(engine, store.schema).status().partitions
+    purged = purge(store, datetime(2026, 3, 2, tzinfo=UTC))
+    assert (purged.events, purged.runs, purged.run_datasets) == (4, 2, 2)
+    assert store.append([parse(event(0))]).expired == 1
+    engine.dispose()
+
+
+def test_an_error_is_told_once(store: LogStore, caplog: pytest.LogCaptureFixture) -> None:
+    """What a failed batch leaves behind in the driver adds no line of its own to the log."""
+    with store.engine.begin() as connection:
+        connection.execute(text("DROP TABLE openlineage.ol_run"))
+    with pytest.raises(StoreNotCreated):
+        store.append([parse(event(1))])
+    assert caplog.records == []
 
 
 def test_read_only_database_says_so(store: LogStore) -> None:
@@ -168,8 +195,7 @@ while True:
 
 def kill_round(url: str, server: EmbeddedPostgres, start: int, chance: random.Random) -> int:
     """Let a writer run for a moment, kill it and sometimes PostgreSQL; return the last acknowledged number."""
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", _WRITER, url, str(root), str(start)]
+    command = [sys.executable, "-c", _WRITER, url, str(ROOT), str(start)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged = int(writer.stdout.readline())

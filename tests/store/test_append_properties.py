@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,49 +15,19 @@ from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.store import writer
 from lineagelog.store.digest import Digest
-from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
 from lineagelog.store.verify import Verifier, rows_of
 
+from .contents import digest_of, empty, keys_of
 from .generated import events as generated_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-TABLES = ("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
-
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url, pool_size=4)
-    store = LogStore(engine, "a store")
-    store.create()
-    yield store
-    engine.dispose()
-
-
-def empty(store: LogStore) -> None:
-    """Empty the tables, and what the writer knows of them."""
-    with store.engine.begin() as connection:
-        connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
-    store.forget()
-
-
-def digest_of(store: LogStore) -> dict[str, dict[bytes, tuple[Any, ...]]]:
-    """All digest rows."""
-    with store.engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        runs = [row[0] for row in driver.execute(f"SELECT DISTINCT run_id FROM {store.schema.table('ol_event')}")]
-        return Verifier(store).stored_rows(driver, runs)
-
-
-def keys_of(store: LogStore) -> list[Any]:
-    """What is stored raw."""
-    with store.engine.connect() as connection:
-        query = (
-            f"SELECT run_id, event_time, event_type, event_hash FROM {store.schema.table('ol_event')} ORDER BY 1,2,3,4"
-        )
-        return [tuple(row) for row in connection.execute(text(query))]
+def schema_name() -> str:
+    return "a store"
 
 
 def batches(items: Sequence[Event], sizes: random.Random) -> Iterator[list[Event]]:

@@ -12,24 +12,14 @@ from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.event.parse import parse
 from lineagelog.store import dead_letters
 from lineagelog.store.dead_letters import DeadLetters, Filter, Retried
-from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
 from lineagelog.store.purge import purge
 from lineagelog.store.verify import Verifier
 
-from .test_purge import ids, rows
+from .contents import ids, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
+    pass
 
 
 def payload(run: str, time: str = "2026-03-01T00:00:00Z") -> bytes:

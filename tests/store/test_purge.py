@@ -8,7 +8,6 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,29 +16,25 @@ from sqlalchemy import text
 from lineagelog.errors import StoreError
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore, Verdict
 from lineagelog.store.purge import Purged, purge
 from lineagelog.store.schema import sql
 from lineagelog.store.verify import Verifier
+from tests.support import EXAMPLES, connect
 
+from .contents import TABLES, empty, ids, rows
 from .generated import trees
-from .test_append_properties import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 CUTOFF = datetime(2026, 3, 16, tzinfo=UTC)
 OLD, NEW = "2026-01-10T00:00:00Z", "2026-04-14T23:00:00Z"
 
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url, pool_size=6)
-    store = LogStore(engine, "a store")
-    store.create()
-    yield store
-    engine.dispose()
+def schema_name() -> str:
+    return "a store"
 
 
 def event(run: str, time: str, kind: str = "COMPLETE", *, job: str = "load", schema: str | None = None) -> Event:
@@ -61,15 +56,6 @@ def event(run: str, time: str, kind: str = "COMPLETE", *, job: str = "load", sch
     parsed = parse(json.dumps(tree).encode())
     assert isinstance(parsed, Event)
     return parsed
-
-
-def rows(store: LogStore, table: str, columns: str = "t::text") -> set[tuple[Any, ...]]:
-    with store.engine.connect() as connection:
-        return {tuple(row) for row in connection.execute(text(f"SELECT {columns} FROM {store.schema.table(table)} t"))}
-
-
-def ids(store: LogStore, table: str) -> set[str]:
-    return {row[0] for row in rows(store, table, "run_id")}
 
 
 def differences(store: LogStore) -> list[str]:
@@ -154,7 +140,7 @@ def test_times_outside_of_the_months(store: LogStore) -> None:
     assert store.append([event("again", "2150-01-01T00:00:00Z")]).stored == 1
 
 
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES // 2)
 @given(
     items=st.lists(
         st.tuples(trees, st.integers(1, 12)).map(
@@ -176,11 +162,7 @@ def test_the_statements_delete_the_same(
     """The purge statements of the schema, run one after the other, leave the same events and digest rows."""
     twin = LogStore(store.engine, "twin")
     twin.create()
-    with store.engine.begin() as connection:
-        for each in (store, twin):
-            connection.execute(text(f"TRUNCATE {', '.join(each.schema.table(name) for name in TABLES)}"))
-            connection.execute(text(f"UPDATE {each.schema.table('ol_store')} SET retention_floor = NULL"))
-    store.forget()
+    empty(store, twin)
     events = [parse(json.dumps(tree).encode()) for tree in items]
     cutoff = datetime(2026, *day, tzinfo=UTC)
     for each in (store, twin):
@@ -271,10 +253,10 @@ def test_a_schema_sent_during_the_purge_stays(store: LogStore) -> None:
     assert len(rows(store, "ol_schema_version")) == 2
 
 
-def test_a_new_event_keeps_its_run(store: LogStore, database_url: str) -> None:
+def test_a_new_event_keeps_its_run(store: LogStore, store_url: str) -> None:
     """A run that gets a new event while the purge waits for its row stays, with all its datasets."""
     store.append([event("slow", OLD, schema="s"), event("done", OLD)])
-    with psycopg.connect(database_url.replace("+psycopg", "")) as writer:
+    with connect(store_url) as writer:
         table = store.schema.table("ol_run")
         writer.execute(f"UPDATE {table} SET last_event_time = %s WHERE run_id = 'slow'", (NEW,))
         purger = threading.Thread(target=purge, args=(store, CUTOFF))

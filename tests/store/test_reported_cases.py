@@ -40,10 +40,9 @@ class Store(LogStore):
 
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    engine = open_engine(database_url, pool_size=2)
+def store(store_url: str) -> Iterator[Store]:
+    engine = open_engine(store_url, pool_size=2)
     store = Store(engine)
-    store.create()
     yield store
     assert list(Verifier(store).verify()) == []
     engine.dispose()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
@@ -20,18 +19,15 @@ from lineagelog.store import schema as columns
 from lineagelog.store.digest import Digest
 from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
+from tests.support import EXAMPLES, ROOT, connect
 
+from .contents import TABLES, digest_of, empty, keys_of
 from .generated import events as generated_events
-from .test_append_properties import TABLES, digest_of, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = Path(__file__).resolve().parents[2] / "sql"
-
-
-def connect(url: str) -> psycopg.Connection:
-    return psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string(hide_password=False))
+FOLDER = ROOT / "sql"
 
 
 def test_the_files_are_current() -> None:
@@ -142,15 +138,12 @@ def stores(database_url: str) -> Iterator[tuple[LogStore, LogStore]]:
     engine.dispose()
 
 
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES // 2)
 @given(bodies=st.lists(generated_events, min_size=1, max_size=10))
 def test_one_event_at_a_time_gives_the_same_digest(stores: tuple[LogStore, LogStore], bodies: list[bytes]) -> None:
     """The statements of write.sql, used by another client, give the digest that append() gives, duplicates included."""
     by_hand, appended = stores
-    with by_hand.engine.begin() as connection:
-        for store in stores:
-            connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
-    appended.forget()
+    empty(*stores)
     events = [event for event in map(parse, bodies) if isinstance(event, Event)]
     appended.append(events)
     sql = statements("write.sql")

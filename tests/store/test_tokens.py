@@ -9,12 +9,11 @@ import pytest
 from sqlalchemy import text
 
 from lineagelog.errors import SettingsError
-from lineagelog.store.engine import open_engine
 from lineagelog.store.log import LogStore
 from lineagelog.store.tokens import REMEMBERED_SECONDS, Scope, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
 class Clock:
@@ -23,15 +22,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[LogStore]:
-    engine = open_engine(database_url)
-    store = LogStore(engine)
-    store.create()
-    yield store
-    engine.dispose()
 
 
 def test_a_token_grants_its_scopes(store: LogStore) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import config, dead_letters, doctor, lists, load, serve, show, status, store, tokens
+from . import config, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -32,6 +32,8 @@ app.add_typer(lists.group, name="list")
 app.add_typer(store.group, name="store")
 app.add_typer(dead_letters.group, name="dead-letters")
 app.add_typer(tokens.group, name="tokens")
+app.add_typer(export.group, name="export")
+app.add_typer(forward.group, name="forward")
 
 
 def _print_version(value: bool) -> None:

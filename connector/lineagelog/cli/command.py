@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import os
@@ -113,13 +114,23 @@ def one_line_errors() -> Iterator[None]:
         # whoever read our output has enough; Python would complain when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(_BROKEN_PIPE) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            _internal(error)
+        # where it is our output that cannot be written, Python must not try once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        fail(f"cannot write: {error.strerror}")
     except Exception as error:
-        from lineagelog.store import masked
-
-        fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
+        _internal(error)
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+
+
+def _internal(error: Exception) -> NoReturn:
+    from lineagelog.store import masked
+
+    fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
 
 
 def _terminate(*_: object) -> NoReturn:

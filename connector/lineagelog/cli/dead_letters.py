@@ -14,7 +14,7 @@ from lineagelog.errors import InputError
 
 from .command import FINDINGS, OK, command
 from .lists import Limit, Since, Until
-from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, text_of
+from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_json, print_rows
 from .session import Session
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def _show(
     if json:
         print_json({**facts, "payload": text})
         return
-    for name, value in facts.items():
-        if value is not None:
-            print(f"{name:<18}{' '.join(text_of(value).split())}")
+    print_facts(facts)
     print(f"\n{text}")
 
 

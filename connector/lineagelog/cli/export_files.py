@@ -1,42 +1,82 @@
-"""Writes what an exporter made: a file or a folder changes as a whole or not at all."""
+"""Writes what an exporter made so that nothing is ever left half-written: all is staged beside its place first."""
 
 from __future__ import annotations
 
 import json
-import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from lineagelog.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 MANIFEST = ".lineagelog-export.json"
+"""The list of the files that `renew_folder` wrote; `lineagelog load` passes over it, as over every hidden file."""
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: readers see the old or the new one, never a part."""
+    """Replace a file as a whole: readers see the old or the new one, never a part.
+
+    Raises SettingsError if a folder is there, OSError if it cannot be written.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder; give a file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".staged-") as name:
-        staged = Path(name) / path.name
+    with _staging(path.parent) as staging:
+        staged = staging / path.name
         staged.write_bytes(content)
         staged.replace(path)
 
 
-def write_folder(folder: Path, files: dict[str, bytes]) -> None:
-    """Write files into a folder: all are staged before the first is replaced.
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files (content by name) into a folder; other files in it stay.
 
-    What an earlier export wrote there and this one does not is removed; other files are left alone.
+    A new folder appears whole; in one that is there all files are staged before the first is replaced. Raises
+    SettingsError if a file is in the way, OSError if it cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file; --format files needs a folder")
+    if not folder.exists():
+        _make_folder(folder, files)
+        return
+    with _staging(folder) as staging:
+        for name, content in files.items():
+            (staging / name).write_bytes(content)
+        for name in files:
+            (staging / name).replace(folder / name)
+
+
+def renew_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """As `write_folder`; and what an earlier call wrote there and this one does not is removed."""
     stale = _written_before(folder) - files.keys()
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as name:
-        staged = Path(name)
-        manifest = json.dumps(sorted(files), indent=1, ensure_ascii=False).encode() + b"\n"
-        for file, content in {**files, MANIFEST: manifest}.items():
-            (staged / file).write_bytes(content)
-        for file in (*files, MANIFEST):
-            (staged / file).replace(folder / file)
-    for file in stale:
-        (folder / file).unlink(missing_ok=True)
+    manifest = json.dumps(sorted(files), indent=1, ensure_ascii=False).encode() + b"\n"
+    write_folder(folder, {**files, MANIFEST: manifest})
+    for name in stale:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _staging(folder.parent) as staging:
+        staged = staging / folder.name
+        staged.mkdir()
+        for name, content in files.items():
+            (staged / name).write_bytes(content)
+        staged.replace(folder)
+
+
+@contextmanager
+def _staging(place: Path) -> Iterator[Path]:
+    """A folder in ``place``, so that moving a file from it never crosses to another file system; gone afterwards."""
+    with TemporaryDirectory(dir=place, prefix=".staged-") as name:
+        yield Path(name)
 
 
 def _written_before(folder: Path) -> set[str]:
+    """The names in the manifest, as far as they are those of event files in this very folder."""
     try:
         names = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):

@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from lineagelog.cli.export_files import write_file, write_folder
+from lineagelog.cli.export_files import renew_folder, write_file
 from lineagelog.errors import InputError, LineageLogError, SettingsError
 from lineagelog.export.satsuma import (
     CliEngine,
@@ -281,7 +281,7 @@ class _Target:
     def _write(self, made: Export, out: Path) -> None:
         try:
             if self.form == "files":
-                write_folder(out, as_files(made.events))
+                renew_folder(out, as_files(made.events))
             elif self.uses_stdout:
                 sys.stdout.buffer.write(self._content(made, "emit.py"))
                 sys.stdout.buffer.flush()

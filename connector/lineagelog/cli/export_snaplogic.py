@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
-from lineagelog.cli.output import write_file, write_folder
+from lineagelog.cli.export_files import write_file, write_folder
 from lineagelog.errors import InputError, LineageLogError, SettingsError
 from lineagelog.export.snaplogic import (
     CLASS_PREFIX,
@@ -33,6 +33,9 @@ from lineagelog.export.snaplogic import (
     read_namespaces,
     validator_is_installed,
 )
+
+if TYPE_CHECKING:
+    from lineagelog.export.snaplogic.classes import SnapClass
 
 type Deliver = Callable[[list[bytes]], None]
 """Takes events (one JSON document each): stores them, or posts them to a backend. Raises a LineageLogError
@@ -118,8 +121,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Summary and findings as JSO
 
 
 def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
-    """The function to register with a typer app as `snaplogic` (with `epilog=EPILOG`); `load` and `emit` do
-    the delivering."""
+    """The function to register as `snaplogic` (with `epilog=EPILOG`); `load` and `emit` do the delivering."""
 
     def snaplogic(
         pipelines: _Pipelines,
@@ -146,11 +148,9 @@ def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
         """Export SnapLogic pipelines and their runs: one OpenLineage event per Snap that ran."""
         with _Guard():
             book = _accounts(accounts or [], namespaces)
-            own = read_classes(_read(classes), str(classes), CLASS_PREFIX) if classes else {}
-            told = read_columns(_read(columns), str(columns)) if columns else {}
             options = ExportOptions(
                 _host(control_plane), virtual_names, naming, nested, modern,
-                stopped_as_abort, separate_children, book, own, told,
+                stopped_as_abort, separate_children, book, _classes(classes), _columns(columns),
             )  # fmt: skip
             request = Request(
                 tuple(pipelines), tuple(run or ()), options, out, output_format or _format_of(out),
@@ -226,6 +226,14 @@ def _host(control_plane: str) -> str:
 def _accounts(paths: list[Path], namespaces: Path | None) -> AccountBook:
     accounts = tuple(account for path in paths for account in read_accounts(_read(path), str(path)))
     return AccountBook(accounts, read_namespaces(_read(namespaces), str(namespaces)) if namespaces else {})
+
+
+def _classes(file: Path | None) -> dict[str, SnapClass]:
+    return read_classes(_read(file), str(file), CLASS_PREFIX) if file else {}
+
+
+def _columns(file: Path | None) -> dict[str, tuple[str, ...]]:
+    return read_columns(_read(file), str(file)) if file else {}
 
 
 def _validate(exported: Export, request: Request) -> bool:

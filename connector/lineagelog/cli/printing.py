@@ -28,7 +28,6 @@ _MARKS: Final = {
     "RUNNING": "cyan",
 }
 
-
 _UNBROKEN: Final = frozenset(("run_id", "status", "duration", "success", "id", "state"))
 """Columns of a table that are never broken: what people copy, and what is short."""
 
@@ -66,6 +65,13 @@ def print_rows(form: Form, columns: Sequence[str], rows: Iterable[Mapping[str, A
         writer.writerow([" ".join(value.split()) for value in values] if form is Form.TABS else values)
         count += 1
     return count
+
+
+def print_facts(facts: Mapping[str, Any], width: int = 18) -> None:
+    """Print what is known of one thing: a name and a value on each line, without those that are not there."""
+    for name, value in facts.items():
+        if value is not None:
+            print(f"{name:<{width}}{' '.join(text_of(value).split())}")
 
 
 def print_json(value: Any) -> None:

@@ -14,6 +14,9 @@ from .session import Session
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lineagelog.settings import ServerSettings, Settings
+    from lineagelog.store import LogStore
+
 _READERS = 4
 """Connections for reading requests, so that they never take those of the writers."""
 
@@ -49,41 +52,51 @@ def _serve(
     server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
     session = session.with_options(server=server, log={"level": log_level, "format": log_format})
     try:
-        from lineagelog.server import HttpServer, Limits, create_app
+        import lineagelog.server  # noqa: F401  # to say now what is missing
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
-    from lineagelog.read import Reader
-    from lineagelog.store import open_engine
-    from lineagelog.store.tokens import Tokens
-
     from .logs import configure_logs
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
+    with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=_tell_restart) as store:
+        _serve_store(store, settings)
+
+
+def _tell_restart(text: str) -> None:
+    import structlog
+
+    structlog.get_logger(__name__).warning(text, action="database")
+
+
+def _serve_store(store: LogStore, settings: Settings) -> None:
+    from lineagelog.read import Reader
+    from lineagelog.server import HttpServer, Limits, create_app
+    from lineagelog.store import open_engine
+    from lineagelog.store.tokens import Tokens
+
     limits = Limits(
         max_request=settings.server.max_request_mib << 20,
         max_event=settings.intake.max_event,
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
     )
-    with session.store(create=True, pool_size=settings.intake.writers + 1) as store:
-        engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
-        try:
-            app = create_app(
-                store,
-                reader=Reader(engine, store.schema),
-                tokens=Tokens(engine, store.schema),
-                limits=limits,
-                writers=settings.intake.writers,
-                cors_origins=settings.server.cors_origins,
-            )
-            HttpServer(app, **_listening(session)).run()
-        finally:
-            engine.dispose()
+    engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
+    try:
+        app = create_app(
+            store,
+            reader=Reader(engine, store.schema),
+            tokens=Tokens(engine, store.schema),
+            limits=limits,
+            writers=settings.intake.writers,
+            cors_origins=settings.server.cors_origins,
+        )
+        HttpServer(app, **_listening(settings.server)).run()
+    finally:
+        engine.dispose()
 
 
-def _listening(session: Session) -> dict[str, Any]:
-    server = session.settings.server
+def _listening(server: ServerSettings) -> dict[str, Any]:
     return {
         "host": server.host,
         "port": server.port,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,16 +37,23 @@ class Session:
         return Session(override(self.settings, options))
 
     @contextmanager
-    def store(self, *, create: bool = False, check: bool = True, pool_size: int = 5) -> Iterator[LogStore]:
+    def store(
+        self,
+        *,
+        create: bool = False,
+        check: bool = True,
+        pool_size: int = 5,
+        on_restart: Callable[[str], None] | None = None,
+    ) -> Iterator[LogStore]:
         """The log store: in the given database, or in the embedded one, which runs meanwhile.
 
         The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise,
-        unless ``check`` is false.
+        unless ``check`` is false. With ``on_restart`` our own database is started again should it die, and that told.
         """
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
 
         schema = LogStoreSchema(self.settings.schema_name)
-        with self._database() as url:
+        with self._database(on_restart) as url:
             store = LogStore(open_engine(url, pool_size=pool_size), schema)
             try:
                 if check:
@@ -56,13 +63,15 @@ class Session:
                 store.engine.dispose()
 
     @contextmanager
-    def _database(self) -> Iterator[str]:
+    def _database(self, on_restart: Callable[[str], None] | None) -> Iterator[str]:
         if self.settings.database is not None:
             yield with_password(self.settings.database, self.settings.database_password_file)
             return
         from lineagelog.store.embedded import EmbeddedPostgres
 
-        with EmbeddedPostgres(self.settings.data_dir, on_progress=say) as server:
+        with EmbeddedPostgres(self.settings.data_dir, on_progress=say) as server, ExitStack() as watch:
+            if on_restart is not None:
+                watch.enter_context(server.watched(on_restart))
             yield server.url
 
 

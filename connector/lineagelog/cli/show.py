@@ -9,7 +9,7 @@ import typer
 from lineagelog.errors import InputError
 
 from .command import command
-from .printing import Form, Json, form_of, print_json, print_rows, text_of
+from .printing import Form, Json, form_of, print_facts, print_json, print_rows
 from .session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _print(details: RunDetails) -> None:
     from msgspec.structs import asdict
 
     for run in details.runs:
-        _print_facts(_facts(run))
+        print_facts(_facts(run))
     form = form_of(json=False, csv=False)
     datasets = [asdict(row) | {"column lineage": _lineage(details, row.lineage_hash)} for row in details.datasets]
     _print_part(
@@ -103,12 +103,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "producer": run.producer,
         "governance action": run.governance_action,
     }
-
-
-def _print_facts(facts: dict[str, Any]) -> None:
-    for name, value in facts.items():
-        if value is not None:
-            print(f"{name:<18}{' '.join(text_of(value).split())}")
 
 
 def _print_part(form: Form, title: str, columns: tuple[str, ...], rows: Any) -> None:

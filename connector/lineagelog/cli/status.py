@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .command import command
-from .printing import Json, duration, print_json, text_of
+from .printing import Json, duration, print_facts, print_json
 from .session import Session
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def _print(schema: str, status: Status) -> None:
         "dead letters": ", ".join(f"{count} {state}" for state, count in status.dead_letters.items()) or "none",
         "partitions": f"{len(status.partitions)} of ol_event",
     }
-    for name, value in facts.items():
-        if value is not None:
-            print(f"{name:<20}{text_of(value)}")
+    print_facts(facts, width=20)
     print()
     for table, count in status.counts.items():
         print(f"{table:<20}{count.rows:>14,}{'' if count.exact else ' (estimated)'}")

@@ -108,8 +108,10 @@ def _files(path: str, tally: Tally) -> Iterator[str]:
     for folder, folders, names in os.walk(path, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if not name.startswith(".") and name.lower().removesuffix(".gz").endswith(_SUFFIXES):
-                yield str(Path(folder) / name)
+            file = Path(folder) / name
+            is_wanted = not name.startswith(".") and name.lower().removesuffix(".gz").endswith(_SUFFIXES)
+            if is_wanted and (file.is_file() or not file.exists()):  # not a pipe, which might never end
+                yield str(file)
             else:
                 tally.skipped += 1
 
@@ -126,6 +128,8 @@ def _read_file(path: str, tally: Tally, max_event: int) -> Iterator[Delivery]:
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
     if path == STDIN:
+        if sys.stdin is None:
+            raise InputError("stdin: is closed")
         yield sys.stdin.buffer
         return
     with Path(path).open("rb", buffering=0) as file:

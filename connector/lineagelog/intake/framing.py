@@ -68,9 +68,14 @@ def _split_object(text: bytes) -> Framed:
                 return Framed(tuple([bytes(raw) for raw in envelope.events]), is_batch=True)
         except (msgspec.DecodeError, RecursionError):
             lines = tuple(split_lines(text))
-            if len(lines) > 1 and all(line[:1] in b'{["' for line in lines) and lines[0][-1:] == b"}":
+            if len(lines) > 1 and all(line[:1] in b'{["' for line in lines) and any(map(_is_whole, lines)):
                 return Framed(lines, is_batch=True)
     return Framed((text,), is_batch=False)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether the line looks like an event of its own, not like a part of one that is broken over several lines."""
+    return line[:1] == b"{" and line[-1:] == b"}" and b'"eventTime"' in line
 
 
 def split_lines(text: bytes) -> Iterator[bytes]:

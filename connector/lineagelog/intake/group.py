@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
-from lineagelog.errors import IntakeFull, LineageLogError, StoreError
+from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreError
 
 from .door import Append, Item, Outcome, outcomes
 
@@ -127,17 +127,24 @@ class GroupCommit:
 
     def _write(self) -> None:
         while batch := self._take():
-            items = [item for submission in batch for item in submission.items]
-            try:
-                found: list[Outcome] | LineageLogError = outcomes(items, self._append(items, source=self._source))
-            except LineageLogError as error:
-                found = error
-            except Exception as error:  # a defect must not end the writer: the senders are told and may try again
-                _log.error("append failed", action="append", events=len(items), error=place_of(error))
-                found = StoreError(f"internal error: {type(error).__name__}")
+            found = self._store(batch)
+            if isinstance(found, PartitionMissing) and len(batch) > 1:  # one sender's trouble is not the others'
+                shares = [share for submission in batch for share in _shares([submission], self._store([submission]))]
+            else:
+                shares = _shares(batch, found)
             with self._changed:
                 self._busy -= 1
-            self._done(_shares(batch, found))
+            self._done(shares)
+
+    def _store(self, batch: Sequence[Submission]) -> list[Outcome] | LineageLogError:
+        items = [item for submission in batch for item in submission.items]
+        try:
+            return outcomes(items, self._append(items, source=self._source))
+        except LineageLogError as error:
+            return error
+        except Exception as error:  # a defect must not end the writer: the senders are told and may try again
+            _log.error("append failed", action="append", events=len(items), error=place_of(error))
+            return StoreError(f"internal error: {type(error).__name__}")
 
 
 def place_of(error: BaseException) -> str:

@@ -88,17 +88,6 @@ _PARTITIONS: Final = text("""
     JOIN pg_namespace n ON n.oid = p.relnamespace
     WHERE n.nspname = :schema AND p.relname = :table ORDER BY c.relname""")
 
-_COUNTED: Final = (
-    tables.EVENT_TABLE,
-    tables.RUN_TABLE,
-    tables.RUN_DATASET_TABLE,
-    tables.ASSERTION_TABLE,
-    tables.TEST_TABLE,
-    tables.SCHEMA_VERSION_TABLE,
-    tables.LINEAGE_VERSION_TABLE,
-    tables.DEAD_LETTER_TABLE,
-)
-
 
 def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
     """Read the figures. Raises StoreUnavailable and StoreNotCreated."""
@@ -116,7 +105,7 @@ def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
             version=version,
             created_at=created.astimezone(UTC),
             retention_floor=utc(floor),
-            counts={name: _count(connection, schema, name, sizes[name]) for name in _COUNTED},
+            counts={name: _count(connection, schema, name, sizes[name]) for name in tables.DATA_TABLES},
             size_bytes=sum(row.total for row in sizes.values()),
             first_event_time=utc(first),
             last_event_time=utc(last),

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from lineagelog.errors import IntakeFull, LineageLogError, StoreReadOnly, StoreUnavailable
+from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreReadOnly, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.intake import Outcome
 from lineagelog.store import Verdict
@@ -163,6 +163,8 @@ def not_stored(error: LineageLogError) -> Refusal:
         return Refusal(503, "overloaded", str(error), retry_after=error.retry_after)
     if isinstance(error, StoreUnavailable):
         return Refusal(503, "database_unavailable", "the database cannot be reached", retry_after=RETRY_UNAVAILABLE)
+    if isinstance(error, PartitionMissing):
+        return Refusal(503, "partition_missing", str(error), retry_after=RETRY_READ_ONLY)
     if isinstance(error, StoreReadOnly):
         return Refusal(503, "database_read_only", "the database refuses writes", retry_after=RETRY_READ_ONLY)
     return Refusal(503, "not_stored", "the log store cannot store events now", retry_after=RETRY_READ_ONLY)

@@ -110,9 +110,12 @@ class BodyReader:
         sink: _Sink = Inflater(limit) if compressed else _Plain(limit)
         begin = timeout.when() or 0.0
         received = held = 0
+        start = b""
         try:
             while True:
                 received += len(data)
+                if compressed and len(start) < KEPT:
+                    start = (start + data)[:KEPT]
                 if compressed and len(data) > INLINE_COMPRESSED:
                     await asyncio.get_running_loop().run_in_executor(self._pool, sink.feed, data)
                 else:
@@ -133,7 +136,6 @@ class BodyReader:
             raise UnreadableError(rejected) from None
         except BadCompressionError as problem:
             await drain(receive, more)
-            start = data[:KEPT]
             raise UnreadableError(Rejected(Reason.BAD_ENCODING, "$", str(problem), start, size=received)) from None
         finally:
             self.budget.give_back(held)

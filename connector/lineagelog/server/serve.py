@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import httptools
 import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -31,7 +32,8 @@ _log = structlog.get_logger(__name__)
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with bounds on the time and size of request heads, which it has not."""
+    """uvicorn's protocol, with what it has not: bounds on the time and size of request heads, trailers that are no
+    headers, and the body of a request that offers another protocol (Java's own client offers h2c in every request)."""
 
     receiving_since: float | None = None
     in_head = True
@@ -42,7 +44,15 @@ class _Protocol(HttpToolsProtocol):
         self.receiving_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            self._decline_upgrade(data[offer.args[0] :])
+            return
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+            return
         if self.in_head:
             self.head_bytes += len(data)
             if self.head_bytes > HEAD_BYTES and not self.transport.is_closing():
@@ -53,13 +63,31 @@ class _Protocol(HttpToolsProtocol):
         self.receiving_since = self.loop.time()
         self.in_head, self.head_bytes = True, 0
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.in_head:  # else a trailer, which must not pass for a header
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self.in_head = False
-        super().on_headers_complete()
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self.receiving_since = None
-        super().on_message_complete()
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    def _decline_upgrade(self, rest: bytes) -> None:
+        """Read the request again as if it had not offered another protocol: the parser would pass over its body."""
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":
+            self.send_400_response("This is no proxy.")
+            return
+        head = [b"%s %s HTTP/%s" % (method, self.url, version)]
+        head += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.data_received(b"\r\n".join(head) + b"\r\n\r\n" + rest)
 
     def is_stuck(self, before: float) -> bool:
         """Whether a head, or a body that nobody reads any more, has been coming in since before that time."""
@@ -123,7 +151,6 @@ class HttpServer:
         reuse_port: bool = False,
         on_ready: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._app = app
         app.drain_seconds = float(stop_seconds)
         self._socket = _bind(app, host, port, reuse_port)
         scheme = "http" if tls_certificate is None else "https"

@@ -199,7 +199,7 @@ class DeadLetters:
 
     def _refuse_again(self, letter: _Letter, rejected: Rejected) -> None:
         """Give a letter its new reason. Where another letter has these bytes and this reason, it is that one now."""
-        name = self._store.schema.table(tables.DEAD_LETTER_TABLE)
+        name = self._store.schema.table_beside_placeholders(tables.DEAD_LETTER_TABLE)
         other = (
             f"SELECT other.id FROM {name} mine JOIN {name} other ON other.sha256 = mine.sha256 "
             "AND other.reason = %(reason)s AND other.id <> mine.id WHERE mine.id = %(id)s FOR UPDATE"
@@ -229,7 +229,8 @@ class _Mark:
 
     def __init__(self, store: LogStore, events: dict[int, Event]) -> None:
         event, letter, home = (
-            store.schema.table(name) for name in (tables.EVENT_TABLE, tables.DEAD_LETTER_TABLE, tables.STORE_TABLE)
+            store.schema.table_beside_placeholders(name)
+            for name in (tables.EVENT_TABLE, tables.DEAD_LETTER_TABLE, tables.STORE_TABLE)
         )
         given = "unnest(%(ids)s::bigint[], %(runs)s::text[], %(times)s::timestamptz[], %(types)s::text[], %(hashes)s)"
         self._statement = (

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import fcntl
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ DATABASE = "lineagelog"
 DATA_DIR_VARIABLE = "LINEAGELOG_DATA_DIR"
 _PAUSE = 0.02  # seconds between two looks at a server or lock
 _SETTLE = 30.0  # seconds in which the leftovers of a killed server must be gone, and a ready server must answer
+_LOOK = 1.0  # seconds between two looks of the watch
+_LOOK_AGAIN = 5.0  # seconds after a start that failed
 _STOP = 120.0  # seconds that a stopping server may take for its checkpoint
 _PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 
@@ -142,6 +145,36 @@ class EmbeddedPostgres:
         except (KeyboardInterrupt, SystemExit):
             self._leave()
             raise
+
+    @contextlib.contextmanager
+    def watched(self, on_event: Callable[[str], None]) -> Iterator[None]:
+        """Within the block, start the server again when it has died: killed, out of memory, its disk full.
+
+        `on_event` is told, on a thread of its own, in lines for a person.
+        """
+        ended = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(ended, on_event), name="lineagelog-watch", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+    def _watch(self, ended: threading.Event, on_event: Callable[[str], None]) -> None:
+        pause = _LOOK
+        while not ended.wait(pause):
+            try:
+                cluster = self._cluster()
+                # without its folder there is nothing to come back to: an empty one would only hide that
+                if cluster.pid() is None and cluster.major() is not None:
+                    on_event("the embedded PostgreSQL has died: starting it again")
+                    self.start()
+                    on_event("the embedded PostgreSQL runs again")
+                pause = _LOOK
+            except (EmbeddedError, OSError) as error:
+                on_event(str(error))
+                pause = _LOOK_AGAIN
 
     def release(self) -> None:
         """Leave the server, and stop it if nobody else uses it; again, or in a forked child: do nothing."""

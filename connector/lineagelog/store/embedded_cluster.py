@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 USER = "lineagelog"
 PORT = 5432
 _SOCKET_DIR_BYTES = 88  # sun_path holds 107 bytes on Linux and 103 on macOS, "/.s.PGSQL.5432" takes 14
-_MESSAGE = re.compile(r"\b(?:LOG|WARNING|FATAL|PANIC):\s+(.*)|(.*error while loading shared libraries.*)")
+_MESSAGE = re.compile(r"\b(LOG|WARNING|FATAL|PANIC):\s+(.*)|(.*error while loading shared libraries.*)")
 
 # `_memory_settings` are added. Error texts are terse and without statements: both would carry pieces of
 # events, and events carry credentials.
@@ -218,12 +218,17 @@ class Cluster:
             os.kill(pid, signal.SIGINT)
 
     def last_words(self) -> str:
-        """Return the last messages of a server that did not come up."""
+        """Return the last messages of a server that did not come up, and the one that ended it."""
         said = _messages(self.data_dir / "startup.log")
         logs = sorted((self.data_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
-        if any("redirecting log output" in each for each in said) and logs:
+        if any("redirecting log output" in text for _, text in said) and logs:
             said = _messages(logs[-1])
-        return "; ".join(said[-2:]) or f"it ended without a message in {self.data_dir / 'startup.log'}"
+        starts = [place for place, (_, text) in enumerate(said) if text.startswith("starting PostgreSQL")]
+        said = said[starts[-1] :] if starts else said
+        # to clients it says FATAL, too: that it is starting up, or not yet accepting connections
+        fatal = [text for is_fatal, text in said if is_fatal and not text.startswith("the database system is")]
+        words = dict.fromkeys([*fatal[-1:], *(text for _, text in said[-2:])])
+        return "; ".join(words) or f"it ended without a message in {self.data_dir / 'startup.log'}"
 
 
 def pgdata_of(data_dir: Path) -> Path:
@@ -287,12 +292,13 @@ def _memory_settings(memory_mb: int) -> str:
     return f"\nshared_buffers = {shared}MB\neffective_cache_size = {max(128, memory_mb // 2)}MB\n"
 
 
-def _messages(log: Path) -> list[str]:
+def _messages(log: Path) -> list[tuple[bool, str]]:
+    """Return whether each message of the log is a server's end, and its text."""
     try:
         found = _MESSAGE.finditer(log.read_text(errors="replace")[-20_000:])
     except OSError:
         return []
-    return [each[1] or each[2] for each in found]
+    return [(each[1] in ("FATAL", "PANIC"), each[2] or each[3]) for each in found]
 
 
 def _append(path: Path, text: str) -> None:

@@ -10,12 +10,10 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy.exc
 from psycopg import errors as pg
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
-
-from .wire import Array, ArrayDumper
 
 _PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
 
@@ -50,23 +48,19 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10) -> E
         raise SettingsError(f"database URL {masked(url)!r} cannot be read: postgresql://user@host/database") from None
     if parsed.get_backend_name() not in ("postgresql", "postgres"):
         raise SettingsError(f"database URL {masked(url)!r} is not PostgreSQL's: postgresql://user@host/database")
-    engine = create_engine(
+    return create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=30,
         connect_args={
             "application_name": "lineagelog",
+            "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
+            "prepare_threshold": None,  # after a rollback psycopg deallocates all, ours (see pipeline.py) too
             "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c idle_in_transaction_session_timeout=300000",
         },
     )
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: psycopg.Connection[Any], _: object) -> None:
-        connection.adapters.register_dumper(Array, ArrayDumper)
-
-    return engine
 
 
 def masked(url: str) -> str:

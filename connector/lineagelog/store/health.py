@@ -14,17 +14,7 @@ from .engine import driver_connection, translated_errors
 from .partitions import Partitions, months_of
 from .schema import LogStoreSchema
 
-_TABLES: Final = (
-    tables.EVENT_TABLE,
-    tables.RUN_TABLE,
-    tables.RUN_DATASET_TABLE,
-    tables.ASSERTION_TABLE,
-    tables.TEST_TABLE,
-    tables.SCHEMA_VERSION_TABLE,
-    tables.LINEAGE_VERSION_TABLE,
-    tables.DEAD_LETTER_TABLE,
-    tables.STORE_TABLE,
-)
+_TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE)
 _SERVER: Final = """
     SELECT current_setting('server_version_num')::int / 10000 AS major,
            split_part(current_setting('server_version'), ' ', 1) AS version,
@@ -109,7 +99,9 @@ def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Acc
     return Access(
         missing=tuple([name for name, is_there, _, _ in rows if not is_there]),
         unreadable=tuple([name for name, is_there, may_read, _ in rows if is_there and not may_read]),
-        unwritable=tuple([name for name, is_there, _, may_write in rows if is_there and not may_write]),
+        unwritable=tuple(
+            [name for name, is_there, _, may_write in rows if is_there and not may_write and name != tables.STORE_TABLE]
+        ),
         may_make_partitions=bool(owner and owner[0]),
         missing_months=tuple(
             f"{year}-{month:02}"

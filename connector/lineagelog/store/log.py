@@ -14,7 +14,7 @@ from msgspec import Struct
 from psycopg import errors as pg
 from sqlalchemy import Engine, select
 
-from lineagelog.errors import StoreTooNew, StoreUnavailable
+from lineagelog.errors import SettingsError, StoreTooNew, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 
 from . import tables
@@ -24,7 +24,13 @@ from .schema import LogStoreSchema
 from .writer import BatchWriter, DeadLetter
 
 _ATTEMPTS: Final = 6
-_TRANSIENT: Final = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable, pg.UniqueViolation)
+_TRANSIENT: Final = (
+    pg.SerializationFailure,
+    pg.DeadlockDetected,
+    pg.LockNotAvailable,
+    pg.UniqueViolation,
+    pg.InvalidSqlStatementName,
+)
 _PASSING: Final[tuple[type[Exception], ...]] = (
     *_TRANSIENT,
     psycopg.OperationalError,
@@ -93,16 +99,15 @@ class LogStore:
 
     # --- definition -------------------------------------------------------------------------------------------------
 
-    def ddl(self) -> list[str]:
-        """The statements that create() runs, in order."""
-        return [*self.schema.ddl_statements(), *self.schema.comment_statements()]
-
     def create(self) -> None:
         """Create what is missing of schema, tables and indexes; change nothing that is there.
 
-        Raises StoreTooNew if the store was made by a later version.
+        Raises StoreTooNew if the store was made by a later version, and SettingsError for a database that is not UTF-8.
         """
         with translated_errors(), driver_connection(self.engine) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise SettingsError(f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (advisory_key(self.schema, "create"),))
             for statement in self.schema.ddl_statements():
                 connection.execute(statement)
@@ -131,7 +136,7 @@ class LogStore:
     def forget(self) -> None:
         """Drop what this process remembers of the tables: somebody else has emptied or recreated them."""
         self._partitions.forget()
-        self._writer = BatchWriter(self.schema)
+        self._writer.forget()
         self._floor = None
 
     # --- appending --------------------------------------------------------------------------------------------------

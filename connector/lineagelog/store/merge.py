@@ -17,6 +17,8 @@ from .tables import DATASET_REGISTERS, RUN_REGISTERS, Register, Time
 STATUS_RANK = {"UNKNOWN": 0, "OTHER": 1, "START": 2, "RUNNING": 3, "ABORT": 4, "COMPLETE": 5, "FAIL": 6}
 """Which status beats which at the same time."""
 
+_RANKED: ColumnElement[Any] = literal_column(f"'{{{','.join(STATUS_RANK)}}}'::text[]")
+
 _NEVER: ColumnElement[Any] = literal_column("'-infinity'::timestamptz", Time)
 
 type Columns = Any
@@ -24,11 +26,8 @@ type Columns = Any
 
 
 def rank(status: ColumnElement[str]) -> ColumnElement[int]:
-    """The rank of a status or event type."""
-    return case(
-        *((status == literal_column(f"'{name}'"), literal_column(str(n), Integer)) for name, n in STATUS_RANK.items()),
-        else_=literal_column("1", Integer),
-    )
+    """The rank of a status or event type (one of STATUS_RANK)."""
+    return func.array_position(_RANKED, status, type_=Integer)
 
 
 def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:

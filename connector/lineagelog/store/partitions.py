@@ -10,6 +10,8 @@ from typing import Any, Final
 import psycopg
 from psycopg import errors as pg
 
+from lineagelog.errors import PartitionMissing
+
 from .schema import LogStoreSchema
 
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
@@ -18,6 +20,10 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2099
 _FIND_TABLE: Final = """
     SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = %s AND c.relname = %s"""
+_MISSING: Final = (
+    "the database refuses writes: {0}-{1:02} has no partition, and this role may not make it: run "
+    "`lineagelog store init --months 12` as the owner (an earlier month: load such an event once as the owner)"
+)
 _LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = '10s'"
 
 type Month = tuple[int, int]
@@ -57,8 +63,11 @@ class Partitions:
             connection.execute(_LOCK_TIMEOUT)
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
             if not self._exists(connection, month):
-                for statement in self._schema.partition_statements(*month):
-                    connection.execute(statement)
+                try:
+                    for statement in self._schema.partition_statements(*month):
+                        connection.execute(statement)
+                except pg.InsufficientPrivilege as error:
+                    raise PartitionMissing(_MISSING.format(*month)) from error
         connection.commit()
 
     def _exists(self, connection: psycopg.Connection[Any], month: Month) -> bool:

@@ -20,7 +20,7 @@ import psycopg
 from msgspec import Struct
 from psycopg import errors as pg
 
-from lineagelog.errors import StoreError, StoreUnavailable
+from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
 
 from . import tables
 from .engine import driver_connection, translated_errors
@@ -85,6 +85,8 @@ def purge(
     cutoff = cutoff.astimezone(UTC)
     with translated_errors(), driver_connection(store.engine) as connection, _alone(connection, store.schema):
         _refuse_future(connection, cutoff)
+        if not dry_run:
+            _refuse_other_roles(connection, store.schema)
         work = _Purge(connection, store.schema, cutoff, batch, progress)
         return work.count() if dry_run else work.run()
 
@@ -114,6 +116,16 @@ def _refuse_future(connection: psycopg.Connection[Any], cutoff: datetime) -> Non
         raise StoreError(f"the cut-off {cutoff.isoformat()} lies in the future")
 
 
+def _refuse_other_roles(connection: psycopg.Connection[Any], schema: LogStoreSchema) -> None:
+    """The floor moves first: a role that may move it and delete nothing would shut out events that are still there."""
+    names = [schema.table(name) for name in _DELETED_FROM]
+    query = "SELECT name FROM unnest(%s::text[]) AS t (name) WHERE NOT has_table_privilege(name, 'DELETE')"
+    refused = [row[0] for row in connection.execute(query, (names,))]
+    connection.rollback()
+    if refused:
+        raise StoreReadOnly(f"the database refuses writes: no permission to delete from {', '.join(refused)}")
+
+
 class _Purge:
     """One purge on one connection."""
 
@@ -128,7 +140,7 @@ class _Purge:
         self._connection, self._schema = connection, schema
         self._parameters: dict[str, Any] = {"cutoff": cutoff, "batch": batch}
         self._cutoff, self._progress = cutoff, progress
-        self._table = schema.table
+        self._table = schema.table_beside_placeholders
         self._done: dict[str, int] = {}
 
     # --- the order of things ----------------------------------------------------------------------------------------
@@ -216,7 +228,7 @@ class _Purge:
         query = (
             "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = %s::regclass"
         )
-        rows = self._connection.execute(query, (self._table(tables.EVENT_TABLE),)).fetchall()
+        rows = self._connection.execute(query, (self._schema.table(tables.EVENT_TABLE),)).fetchall()
         return sorted(str(row[0]) for row in rows)
 
     def _whole_months(self) -> list[str]:
@@ -247,7 +259,7 @@ class _Purge:
         rows = self._number(f"SELECT count(*) FROM {self._table(name)}")
         self._connection.rollback()
         try:
-            self._patiently(lambda: self._connection.execute(f"DROP TABLE {self._table(name)}"))
+            self._patiently(lambda: self._connection.execute(f"DROP TABLE {self._schema.table(name)}"))
         except (StoreUnavailable, pg.InsufficientPrivilege):
             self._connection.rollback()
             return False
@@ -331,7 +343,7 @@ class _Purge:
         unused = f"NOT EXISTS (SELECT FROM {dataset} d WHERE d.{key} = c.{key})"
         old = "age(xmin) >= age((%(epoch)s::text::xid8)::xid)"
         query = f"SELECT c.{key} FROM {table} c WHERE {unused} ORDER BY 1"
-        candidates = [row[0] for row in self._connection.execute(query)]
+        candidates = [row[0] for row in self._connection.execute(query, {})]
         self._connection.rollback()
         size = self._parameters["batch"]
         for place in range(0, len(candidates), size):
@@ -374,6 +386,10 @@ class _Purge:
 
 _OVER: Final = (
     "last_hour <= date_trunc('hour', %(cutoff)s::timestamptz AT TIME ZONE 'UTC') AND last_event_time < %(cutoff)s"
+)
+_DELETED_FROM: Final = (
+    *(tables.EVENT_TABLE, tables.RUN_TABLE, tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE),
+    *(tables.SCHEMA_VERSION_TABLE, tables.LINEAGE_VERSION_TABLE),
 )
 _CONTENTS: Final = (
     (tables.SCHEMA_VERSION_TABLE, "schema_hash"),

@@ -42,6 +42,7 @@ from sqlalchemy.schema import (
     SetColumnComment,
     SetTableComment,
 )
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
 
@@ -93,6 +94,10 @@ class LogStoreSchema:
     def table(self, table_name: str) -> str:
         """The qualified, quoted name of a table (or other object) of this schema."""
         return f'"{self.schema_name}"."{table_name}"'
+
+    def table_beside_placeholders(self, table_name: str) -> str:
+        """The same for a statement that is given parameters: there the driver reads a percent sign as a placeholder."""
+        return self.table(table_name).replace("%", "%%")
 
     def t(self, table_name: str) -> Table:
         """The SQLAlchemy table of that name."""
@@ -578,10 +583,18 @@ def sql(statement: ClauseElement) -> str:
     return str(statement.compile(dialect=_PSYCOPG)).strip()
 
 
+def sql_numbered(statement: ClauseElement) -> tuple[str, tuple[str, ...]]:
+    """The text of a statement in PostgreSQL's own form, parameters as $1, $2 …, and their names in that order."""
+    compiled = statement.compile(dialect=_NUMBERED)
+    assert isinstance(compiled, SQLCompiler)  # noqa: S101  # for the type checker
+    return compiled.string.strip(), tuple(compiled.positiontup or ())
+
+
 def sql_named(statement: ClauseElement) -> str:
     """The text of a statement for people and other languages, parameters as :name or :name::TYPE."""
     return str(statement.compile(dialect=_NAMED)).strip()
 
 
 _PSYCOPG: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+_NUMBERED: Final = PGDialect_psycopg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 _NAMED: Final = PGDialect_psycopg(paramstyle="named")  # type: ignore[no-untyped-call]

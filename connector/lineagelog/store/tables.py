@@ -12,6 +12,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Computed,
+    Double,
     Identity,
     Index,
     Integer,
@@ -41,6 +42,20 @@ LINEAGE_VERSION_TABLE: Final = "ol_lineage_version"
 DEAD_LETTER_TABLE: Final = "ol_dead_letter"
 STORE_TABLE: Final = "ol_store"
 TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
+FORWARD_CURSOR_TABLE: Final = "ol_forward_cursor"
+FORWARD_LETTER_TABLE: Final = "ol_forward_letter"
+
+DATA_TABLES: Final = (
+    EVENT_TABLE,
+    RUN_TABLE,
+    RUN_DATASET_TABLE,
+    ASSERTION_TABLE,
+    TEST_TABLE,
+    SCHEMA_VERSION_TABLE,
+    LINEAGE_VERSION_TABLE,
+    DEAD_LETTER_TABLE,
+)
+"""The tables that what is received goes to."""
 
 INPUT_DIRECTION: Final = "I"
 OUTPUT_DIRECTION: Final = "O"
@@ -128,6 +143,7 @@ def build(schema_name: str) -> MetaData:
     _dead_letter(metadata)
     _store(metadata)
     _token(metadata)
+    _forward(metadata)
     return metadata
 
 
@@ -154,7 +170,7 @@ def _event(metadata: MetaData) -> None:
         postgresql_partition_by="RANGE (event_time)",
     )
     Index("ol_event_time", table.c.event_time, table.c.arrival)
-    Index("ol_event_arrival", table.c.arrival)
+    Index("ol_event_arrival", table.c.arrival_xid, table.c.arrival)
 
 
 def _run(metadata: MetaData) -> None:
@@ -177,6 +193,31 @@ def _run(metadata: MetaData) -> None:
         Column("end_time", Time, comment="latest COMPLETE, FAIL or ABORT"),
         Column("first_event_time", Time, nullable=False),
         Column("last_event_time", Time, nullable=False),
+        *_carried_by_runs(),
+        Column(
+            "last_hour",
+            TIMESTAMP(timezone=False),
+            Computed("date_trunc('hour', last_event_time AT TIME ZONE 'UTC')", persisted=True),
+            comment="indexed in place of last_event_time, so that heartbeats stay heap-only",
+        ),
+        Column(
+            "is_long",
+            Boolean,
+            Computed("last_event_time - first_event_time > interval '1 hour'", persisted=True),
+        ),
+        comment="one row per run and job",
+        postgresql_with={"fillfactor": 80},
+    )
+    Index("ol_run_first", table.c.first_event_time, table.c.run_key)
+    Index("ol_run_last_hour", table.c.last_hour)
+    Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
+    Index("ol_run_run_id", table.c.run_id)
+    Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+
+
+def _carried_by_runs() -> list[Column[Any]]:
+    """The facts of a run that the newest event with them gives, each group with the time of that event."""
+    return [
         Column("governance_action", JSONB, comment="facet egeria_governanceAction of the newest event with it"),
         Column("governance_action_at", Time),
         Column("governance_action_hash", Uuid),
@@ -198,25 +239,7 @@ def _run(metadata: MetaData) -> None:
         Column("nominal_start_time", Time),
         Column("nominal_end_time", Time),
         Column("nominal_at", Time),
-        Column(
-            "last_hour",
-            TIMESTAMP(timezone=False),
-            Computed("date_trunc('hour', last_event_time AT TIME ZONE 'UTC')", persisted=True),
-            comment="indexed in place of last_event_time, so that heartbeats stay heap-only",
-        ),
-        Column(
-            "is_long",
-            Boolean,
-            Computed("last_event_time - first_event_time > interval '1 hour'", persisted=True),
-        ),
-        comment="one row per run and job",
-        postgresql_with={"fillfactor": 80},
-    )
-    Index("ol_run_first", table.c.first_event_time, table.c.run_key)
-    Index("ol_run_last_hour", table.c.last_hour)
-    Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
-    Index("ol_run_run_id", table.c.run_id)
-    Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+    ]
 
 
 def _run_dataset(metadata: MetaData) -> None:
@@ -373,3 +396,47 @@ def _token(metadata: MetaData) -> None:
         comment="bearer tokens",
     )
     Index("ol_token_sha256", table.c.sha256, unique=True)
+
+
+def _forward(metadata: MetaData) -> None:
+    Table(
+        FORWARD_CURSOR_TABLE,
+        metadata,
+        Column("target", Name, primary_key=True, comment="name of the target in the settings"),
+        Column("arrival_xid", TransactionId(), nullable=False, comment="with arrival: the last event that is done"),
+        Column("arrival", BigInteger, nullable=False),
+        Column("delivered", BigInteger, nullable=False, server_default=text("0")),
+        Column("parked", BigInteger, nullable=False, server_default=text("0")),
+        Column("filtered", BigInteger, nullable=False, server_default=text("0")),
+        Column("file_size", BigInteger, comment="bytes of a target file that are complete"),
+        Column("rate", Double, comment="events per second, lately"),
+        Column("problem", Text, comment="why nothing is delivered now; NULL = nothing is wrong"),
+        Column("problem_at", Time),
+        Column("created_at", Time, nullable=False, server_default=func.now()),
+        Column("updated_at", Time, nullable=False, server_default=func.now()),
+        comment="how far each target has been forwarded, in order of arrival",
+    )
+    letter = Table(
+        FORWARD_LETTER_TABLE,
+        metadata,
+        Column("id", BigInteger, Identity(always=True), primary_key=True),
+        Column("target", Name, nullable=False),
+        Column("run_id", Name, nullable=False, comment="with the next three: the event in ol_event"),
+        Column("event_time", Time, nullable=False),
+        Column("event_type", Name, nullable=False),
+        Column("event_hash", LargeBinary, nullable=False),
+        Column("job_namespace", Name, nullable=False),
+        Column("job_name", Name, nullable=False),
+        Column("size", BigInteger, nullable=False, comment="bytes"),
+        Column("reason", Name, nullable=False, comment="refused, too_large or failing"),
+        Column("status", Integer, comment="HTTP status, if there was one"),
+        Column("detail", Text, nullable=False, comment="what the target said"),
+        Column("count", BigInteger, nullable=False, server_default=text("1"), comment="times it was parked"),
+        Column("parked_at", Time, nullable=False, server_default=func.now(), comment="first time"),
+        Column("last_parked_at", Time, nullable=False, server_default=func.now()),
+        Column("state", Name, nullable=False, server_default="parked", comment="parked, delivered, skipped or gone"),
+        comment="events that a target refused; the events themselves stay in ol_event",
+    )
+    identity = (letter.c.target, letter.c.run_id, letter.c.event_time, letter.c.event_type, letter.c.event_hash)
+    Index("ol_forward_letter_event", *identity, unique=True)
+    Index("ol_forward_letter_state", letter.c.target, letter.c.state, letter.c.id)

@@ -24,6 +24,7 @@ from .digest import Digest
 from .engine import driver_connection, translated_errors
 from .log import LogStore
 from .partitions import advisory_key
+from .pipeline import Pipeline
 from .writer import BatchWriter
 
 CHUNK: Final = 500
@@ -102,7 +103,7 @@ class Verifier:
 
     def _table(self, name: str) -> str:
         """The qualified name for a statement with parameters."""
-        return self._schema.table(name).replace("%", "%%")
+        return self._schema.table_beside_placeholders(name)
 
     def verify(self, progress: Progress | None = None) -> Iterator[Difference]:
         """Compare in consistent snapshots, while writers go on; yields the differences as they are found."""
@@ -197,7 +198,9 @@ class Verifier:
             query = f"DELETE FROM {self._table(part.table)} WHERE {part.key} = ANY(%s::uuid[])"
             connection.execute(query, (keys,))
         digest.drop_runs(cut)
-        BatchWriter(self._schema).write_digest(connection, digest)
+        pipeline = Pipeline(connection)
+        BatchWriter(self._schema).write_digest(pipeline, digest)
+        pipeline.run()
 
 
 def rows_of(digest: Digest) -> Rows:

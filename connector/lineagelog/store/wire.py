@@ -7,19 +7,17 @@ for rows of this width; these few encoders know their types beforehand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, Final
 
-from psycopg.abc import AdaptContext
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
 from sqlalchemy import Boolean, Integer, LargeBinary, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import BigInteger, TypeEngine
 
 from lineagelog.event.times import to_microseconds
 
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _EPOCH_2000: Final = 946_684_800_000_000
 """Microseconds from 1970 to 2000, where PostgreSQL's timestamps begin."""
 
@@ -114,42 +112,28 @@ def column_type(sql_type: TypeEngine[Any]) -> ColumnType:
     return next(wire for kind, wire in _TYPES if isinstance(sql_type, kind))
 
 
-class Array:
-    """One column of a batch, encoded as a binary array parameter."""
-
-    __slots__ = ("data", "oid")
-
-    def __init__(self, kind: ColumnType, values: Sequence[Any]) -> None:
-        self.oid = kind.array_oid
-        count = len(values)
-        header = _ARRAY_HEADER(1, 1, kind.oid, count, 1)
-        if values.count(None) == count:
-            self.data = header + _NULL * count
-        else:
-            self.data = header + b"".join(map(kind.field, values))
+TIME_OID: Final = 1184
 
 
-class ArrayDumper(Dumper):
-    """Hands an Array to psycopg as it is, with its own OID."""
+def time_value(time: datetime) -> bytes:
+    """A timestamptz parameter."""
+    return _time(time)[4:]
 
-    format = Format.BINARY
 
-    def __init__(self, cls: type, context: AdaptContext | None = None) -> None:
-        super().__init__(cls, context)
+def time_of(value: bytes | None) -> datetime | None:
+    """A timestamptz of a result."""
+    if value is None:
+        return None
+    return _EPOCH + timedelta(microseconds=int.from_bytes(value, "big", signed=True))
 
-    def get_key(self, obj: Array, format: Any) -> Any:  # noqa: A002, ARG002  # psycopg's name
-        """One dumper per element type."""
-        return (Array, obj.oid)
 
-    def upgrade(self, obj: Array, format: Any) -> ArrayDumper:  # noqa: A002, ARG002
-        """The dumper that names the array's own OID."""
-        dumper = ArrayDumper(Array)
-        dumper.oid = obj.oid
-        return dumper
-
-    def dump(self, obj: Array) -> bytes:
-        """The bytes as they were encoded."""
-        return obj.data
+def array(kind: ColumnType, values: Sequence[Any]) -> bytes:
+    """One column of a batch as an array parameter."""
+    count = len(values)
+    header = _ARRAY_HEADER(1, 1, kind.oid, count, 1)
+    if values.count(None) == count:
+        return header + _NULL * count
+    return header + b"".join(map(kind.field, values))
 
 
 def copy_data(kinds: Sequence[ColumnType], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -11,8 +11,10 @@ from typing import Any, Final
 import psycopg
 from msgspec import Struct
 from psycopg import errors as pg
+from psycopg.pq.abc import PGresult
 from sqlalchemy import bindparam, func, literal_column
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.expression import ClauseElement
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
@@ -21,8 +23,9 @@ from . import schema as columns
 from . import tables
 from .digest import Digest
 from .partitions import advisory_key
-from .schema import LogStoreSchema, sql
-from .wire import Array, ColumnType, column_type, copy_data
+from .pipeline import Pipeline, Prepared
+from .schema import LogStoreSchema, sql, sql_numbered
+from .wire import TIME_OID, ColumnType, array, column_type, copy_data, time_of, time_value
 
 COPY_FROM: Final = 100
 """From this many events on COPY beats INSERT: it skips the tuple store of unnest and inserts rows page-wise."""
@@ -67,15 +70,19 @@ class _Known:
 class _Rows:
     """One statement that takes rows as one array per column."""
 
-    def __init__(self, statement: str, names: tuple[str, ...], kinds: Sequence[ColumnType]) -> None:
-        self.statement = statement
-        self.names = names
+    def __init__(self, statement: ClauseElement, names: tuple[str, ...], kinds: Sequence[ColumnType]) -> None:
+        text, order = sql_numbered(statement)
+        self._statement = Prepared(text)
+        self._types = [kind.array_oid for kind in kinds]
+        if [*order[: len(names)]] != [*names]:
+            raise AssertionError(f"parameters {order} are not the columns {names}")
         self.kinds = kinds
 
-    def execute(self, connection: psycopg.Connection[Any], rows: Sequence[Sequence[Any]]) -> psycopg.Cursor[Any]:
-        arrays = zip(self.names, self.kinds, zip(*rows, strict=True), strict=True)
-        parameters = {name: Array(kind, values) for name, kind, values in arrays}
-        return connection.execute(self.statement, parameters, prepare=True)
+    def add(self, pipeline: Pipeline, rows: Sequence[Sequence[Any]], *further: datetime) -> int:
+        """Put the statement with these rows into the pipeline; ``further`` are parameters after the columns."""
+        values = [array(kind, column) for kind, column in zip(self.kinds, zip(*rows, strict=True), strict=True)]
+        values += [time_value(time) for time in further]
+        return pipeline.add(self._statement, values, [*self._types, *[TIME_OID] * len(further)])
 
 
 class BatchWriter:
@@ -84,7 +91,7 @@ class BatchWriter:
     def __init__(self, schema: LogStoreSchema) -> None:
         def rows(statement: Any, table: str, names: tuple[str, ...]) -> _Rows:
             kinds = [column_type(schema.t(table).c[name].type) for name in names]
-            return _Rows(sql(statement), names, kinds)
+            return _Rows(statement, names, kinds)
 
         self._insert_events = rows(schema.insert_events(), tables.EVENT_TABLE, columns.EVENT_COLUMNS)
         self._known_events = rows(schema.known_events(), tables.EVENT_TABLE, columns.EVENT_KEY)
@@ -101,8 +108,8 @@ class BatchWriter:
             schema.insert_lineage_versions(), tables.LINEAGE_VERSION_TABLE, columns.LINEAGE_VERSION_COLUMNS
         )
         self._copy_events = schema.copy_events()
-        self._lock = f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})"
-        self._read_floor = f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}"
+        self._lock = Prepared(f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})")
+        self._read_floor = Prepared(f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}")
         self._dead_letter = sql(upsert_dead_letter(schema))
         self._known = _Known(None)
         self._expect_duplicates = False
@@ -126,20 +133,25 @@ class BatchWriter:
         new: frozenset[bytes] | None = None
         if len(events) >= COPY_FROM:
             new = self._copy(connection, events)
-        with connection.pipeline():
-            inserted = None
-            if new is None:
-                self._start(connection)
-                if events:
-                    inserted = self._insert_events.execute(connection, [_event_row(event) for event in events])
-            read_floor = connection.execute(self._read_floor, prepare=True)
-            schemas, lineages = self.write_digest(connection, digest, known)
-            for letter in sorted(letters, key=_letter_order):
-                connection.execute(self._dead_letter, dead_letter_row(letter))
+        pipeline = Pipeline(connection)
+        inserted = None
         if new is None:
-            new = frozenset(row[0] for row in inserted.fetchall()) if inserted is not None else frozenset()
-        found = read_floor.fetchone()
-        return Written(found[0] if found else None, new, frozenset(schemas), frozenset(lineages))
+            pipeline.add(self._lock)
+            if events:
+                inserted = self._insert_events.add(pipeline, [_event_row(event) for event in events])
+        read_floor = pipeline.add(self._read_floor)
+        schemas, lineages = self.write_digest(pipeline, digest, known)
+        results = pipeline.run()
+        for letter in sorted(letters, key=_letter_order):
+            connection.execute(self._dead_letter, dead_letter_row(letter))
+        if new is None:
+            new = frozenset(_first_column(results[inserted])) if inserted is not None else frozenset()
+        (found,) = _first_column(results[read_floor])
+        return Written(time_of(found), new, frozenset(schemas), frozenset(lineages))
+
+    def forget(self) -> None:
+        """Drop what is known of the tables' content."""
+        self._known = _Known(None)
 
     def remember(self, written: Written) -> None:
         """Learn what a committed batch has sent."""
@@ -152,7 +164,9 @@ class BatchWriter:
             hashes |= added
 
     def _start(self, connection: psycopg.Connection[Any]) -> None:
-        connection.execute(self._lock, prepare=True)
+        pipeline = Pipeline(connection)
+        pipeline.add(self._lock)
+        pipeline.run()
 
     def _copy(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> frozenset[bytes]:
         """COPY the events that are new.
@@ -180,36 +194,37 @@ class BatchWriter:
             copy.write(copy_data(self._insert_events.kinds, map(_event_row, events)))
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
-        statement = self._known_events
-        keys = zip(*(event.key for event in events), strict=True)
-        arrays = zip(statement.names, statement.kinds, keys, strict=True)
-        parameters: dict[str, Any] = {name: Array(kind, values) for name, kind, values in arrays}
         times = [event.event_time for event in events]
-        parameters |= {"low": min(times), "high": max(times)}
-        return {row[0] for row in connection.execute(statement.statement, parameters)}
+        pipeline = Pipeline(connection)
+        place = self._known_events.add(pipeline, [event.key for event in events], min(times), max(times))
+        return set(_first_column(pipeline.run()[place]))
 
     def write_digest(
-        self, connection: psycopg.Connection[Any], digest: Digest, known: _Known | None = None
+        self, pipeline: Pipeline, digest: Digest, known: _Known | None = None
     ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-        """Join a digest into the digest tables; return the schema and lineage versions that were sent along."""
+        """Join a digest into the digest tables; return the schema and lineage versions that are sent along."""
         known = known or _Known(None)
         if digest.runs:
-            self._upsert_runs.execute(connection, [_run_row(row.values()) for row in digest.runs.values()])
+            self._upsert_runs.add(pipeline, [_run_row(row.values()) for row in digest.runs.values()])
         if digest.datasets:
             rows = [_dataset_row(row.values()) for row in digest.datasets.values()]
-            self._upsert_datasets.execute(connection, rows)
+            self._upsert_datasets.add(pipeline, rows)
         if digest.assertions:
             rows = [(key, *row, _name_key(row[4], row[5])) for key, row in digest.assertions.items()]
-            self._insert_assertions.execute(connection, rows)
+            self._insert_assertions.add(pipeline, rows)
         if digest.tests:
-            self._insert_tests.execute(connection, [(key, *row) for key, row in digest.tests.items()])
+            self._insert_tests.add(pipeline, [(key, *row) for key, row in digest.tests.items()])
         schemas = {key: value for key, value in digest.schemas.items() if key not in known.schemas}
         lineages = {key: value for key, value in digest.lineages.items() if key not in known.lineages}
         if schemas:
-            self._insert_schemas.execute(connection, list(schemas.items()))
+            self._insert_schemas.add(pipeline, list(schemas.items()))
         if lineages:
-            self._insert_lineages.execute(connection, list(lineages.items()))
+            self._insert_lineages.add(pipeline, list(lineages.items()))
         return schemas, lineages
+
+
+def _first_column(result: PGresult) -> list[Any]:
+    return [result.get_value(row, 0) for row in range(result.ntuples)]
 
 
 def _event_row(event: Event) -> tuple[Any, ...]:

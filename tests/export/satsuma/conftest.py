@@ -1,19 +1,19 @@
-"""Where the handed Satsuma material lies."""
+"""Where the shared Satsuma material lies."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from .support import ROOT
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of the handed Satsuma material; tests that need it are skipped without it."""
-    folder = Path(os.environ.get("LINEAGELOG_SHARED") or ROOT.parent / "shared") / "satsuma"
+def shared(shared_dir: Path) -> Path:
+    """The folder of the shared Satsuma material; tests that need it are skipped without it."""
+    folder = shared_dir / "satsuma"
     if not folder.is_dir():
-        pytest.skip("the handed material is not here (set LINEAGELOG_SHARED)")
+        pytest.skip(f"no Satsuma material in {shared_dir}")
     return folder

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from lineagelog.export.satsuma import Export, ExportOptions, OwnEngine, Spec, export, validate
 
 WHEN = datetime(2025, 1, 31, 6, 0, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[3]
 
 type Files = dict[str, str | bytes]
 

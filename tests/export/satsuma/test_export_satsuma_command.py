@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lineagelog.cli import export_satsuma as command
-from lineagelog.cli.export_files import MANIFEST, write_folder
+from lineagelog.cli.export_files import MANIFEST, renew_folder
 from lineagelog.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_manifest_names_no_file_elsewhere(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / MANIFEST).write_text('["../keep.json", "/etc/x.json", 7, "gone.json"]')
-    write_folder(out, {"a.json": b"{}"})
+    renew_folder(out, {"a.json": b"{}"})
     assert (tmp_path / "keep.json").exists()
     assert set(snapshot(out)) == {"a.json", MANIFEST}
 
@@ -281,6 +281,8 @@ def test_a_missing_file_and_an_unwritable_place_are_told(spec: Path, tmp_path: P
     """One line each."""
     assert "gone.stm: cannot be read: No such file or directory" in run(tmp_path / "gone.stm", *HERE, "--check").stderr
     done = run(spec, *HERE, "--out", spec)
+    assert (done.exit_code, "is a file; --format files needs a folder" in done.stderr) == (2, True)
+    done = run(spec, *HERE, "--out", spec / "below")
     assert (done.exit_code, "cannot be written" in done.stderr) == (2, True)
 
 

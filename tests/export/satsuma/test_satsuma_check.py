@@ -11,8 +11,9 @@ import pytest
 
 from lineagelog.export.satsuma import Exported, summarize, validate
 from lineagelog.export.satsuma.facets import OWN_FACETS, STANDARD_VERSIONS
+from tests.support import ROOT
 
-from .support import ROOT, run_export
+from .support import run_export
 
 SPEC = """
 schema a (owner "team", classification C) { x INT (pii)  //! bad

@@ -68,13 +68,13 @@ def edges(spec: Spec) -> set[tuple[str, str, str]]:
 
 
 def original(name: str, stm: str | None, shared: Path) -> Path:
-    """The spec of a recording: handed, or in a checkout of the language's examples."""
+    """The spec of a recording: shared, or in a checkout of the language's examples."""
     if stm is not None:
         return shared / "stm" / stm
     folder, file = name.split("__")
     examples = os.environ.get("SATSUMA_EXAMPLES")
     if not examples:
-        pytest.skip("the spec of this recording is not handed (set SATSUMA_EXAMPLES to the examples of satsuma-lang)")
+        pytest.skip("no spec of this recording: set SATSUMA_EXAMPLES to the examples of satsuma-lang")
     return Path(examples) / folder / f"{file}.stm"
 
 

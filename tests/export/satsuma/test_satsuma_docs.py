@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typer.testing import CliRunner
 
 from lineagelog.cli.export_satsuma import app
-
-from .support import ROOT
+from tests.support import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

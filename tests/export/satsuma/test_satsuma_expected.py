@@ -1,4 +1,4 @@
-"""The handed expectations: what the export of five specs must hold, checked by the handed checker."""
+"""The shared expectations: what the export of five specs must hold, checked by the checker beside them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("seabird", "nested-iteration", "multi-source-arrows", "merge-strategies
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_handed_expectation_is_met(name: str, shared: Path, tmp_path: Path) -> None:
+def test_an_expectation_is_met(name: str, shared: Path, tmp_path: Path) -> None:
     """Every dataset, job, facet and column lineage entry is as expected, and nothing else is there."""
     expected = shared / "expected" / f"{name}.json"
     given = json.loads(expected.read_text())
@@ -36,7 +36,7 @@ def test_a_handed_expectation_is_met(name: str, shared: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("folder", ["kimball", "datavault", "reports", "namespaces"])
-def test_the_other_handed_specs_export_without_a_finding(folder: str, shared: Path) -> None:
+def test_the_other_shared_specs_export_without_a_finding(folder: str, shared: Path) -> None:
     """Every spec of the folder, each as the one to begin with: no problem, valid events."""
     from lineagelog.export.satsuma import validate
 

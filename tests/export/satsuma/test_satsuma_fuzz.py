@@ -13,6 +13,7 @@ from lineagelog.errors import InputError, SettingsError
 from lineagelog.export.satsuma import ExportOptions, OwnEngine, export, parse, validate
 from lineagelog.export.satsuma.parser import parse_bytes
 from lineagelog.export.satsuma.transforms import read_transform
+from tests.support import EXAMPLES
 
 from .support import WHEN
 
@@ -61,14 +62,14 @@ def export_text(text: str) -> None:
         assert validate(made.events) == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6 * EXAMPLES)
 @given(st.lists(WORDS, max_size=60).map("".join))
 def test_any_text_of_the_languages_words(text: str) -> None:
     """Texts made of marks and keywords."""
     export_text(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * EXAMPLES)
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes) -> None:
     """Bytes that are no text, or no spec."""
@@ -78,7 +79,7 @@ def test_any_bytes(data: bytes) -> None:
         assert str(error).startswith("x.stm:")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=6 * EXAMPLES)
 @given(
     st.integers(0, len(VALID) - 1),
     st.integers(0, 40),
@@ -91,14 +92,13 @@ def test_a_valid_spec_with_a_wound(at: int, length: int, insert: str, twice: boo
     export_text(wounded + wounded[at : at + 300] if twice else wounded)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * EXAMPLES)
 @given(st.text(max_size=100))
 def test_any_text_of_a_transform_has_a_description(text: str) -> None:
     """What another engine hands over as a transform is described, whatever it is."""
     assert isinstance(read_transform(text).description, str)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(VALID)))
 def test_a_spec_that_is_cut_off(at: int) -> None:
     """Every beginning of a valid spec."""

@@ -13,11 +13,12 @@ import typer
 from typer.testing import CliRunner
 
 from lineagelog.cli.export_snaplogic import snaplogic_command
+from tests.support import ROOT
 
 from .build import SAMPLES
 from .support import event, export
 
-PAGE = Path(__file__).parents[3] / "docs" / "export-snaplogic.md"
+PAGE = ROOT / "docs" / "export-snaplogic.md"
 TEXT = PAGE.read_text()
 RUNS = re.findall(r"<!-- run: (.+?) -->\n```console\n(.*?)```", TEXT, re.DOTALL)
 

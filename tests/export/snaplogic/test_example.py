@@ -1,4 +1,4 @@
-"""The handed example, compared by the handed checker (skipped where the shared folder is absent)."""
+"""The shared example, compared by the checker beside it (skipped where the shared folder is absent)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from lineagelog.export.snaplogic import (
     read_accounts,
     read_namespaces,
 )
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("LINEAGELOG_SHARED", ROOT.parent / "shared")) / "snaplogic"
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared folder with the SnapLogic example is absent")

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineagelog.errors import InputError
@@ -20,6 +20,7 @@ from lineagelog.export.snaplogic import (
     problems,
     read_classes,
 )
+from tests.support import EXAMPLES
 
 from .build import SAMPLES, Json, Sample, contents, orders_join, router_errors
 from .support import datasets, event, export, source
@@ -317,7 +318,7 @@ DOCUMENTS = [
 ]
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=5 * EXAMPLES)
 @given(st.data())
 def test_any_value_anywhere_gives_events_or_one_line(data: st.DataObject) -> None:
     """Up to three values of pipeline and run replaced by arbitrary JSON: valid events, or an InputError that

@@ -15,6 +15,8 @@ END = "end"
 _TOKEN = re.compile(
     rf"""
     (?P<space>[ \t\f\n]+)
+  | (?P<name>{NAME})
+  | (?P<bracket>[{{}}(),|])
   | (?P<comment>//[^\n]*)
   | (?P<triple>\"\"\"(?:[^"]|"[^"]|""[^"])*+"?"?\"\"\")
   | (?P<string>"(?!"")(?:[^"\\]|\\.)*+"|""(?!"))
@@ -23,10 +25,9 @@ _TOKEN = re.compile(
   | (?P<arrow>->)
   | (?P<spread>\.\.\.)
   | (?P<scope>::)
-  | (?P<name>{NAME})
   | (?P<number>[0-9]+(?:\.[0-9]+)?)
   | (?P<op>>=|<=|!=|==|[<>=*/+%-])
-  | (?P<mark>[{{}}(),|:.@])
+  | (?P<mark>[:.@])
   | (?P<bad>.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -63,17 +64,18 @@ def lex(source: SourceText) -> Tokens:
     ends: list[int] = []
     remarks: list[Remark] = []
     for found in _TOKEN.finditer(text):
-        kind = found.lastgroup or "bad"
+        kind = found.lastgroup
         if kind == "space":
             continue
+        start, end = found.span()
         if kind == "comment":
-            remark = _remark(found.group(), found.start())
+            remark = _remark(found.group(), start)
             if remark is not None:
                 remarks.append(remark)
             continue
-        kinds.append(found.group() if kind == "mark" else kind)
-        starts.append(found.start())
-        ends.append(found.end())
+        kinds.append(text[start] if kind == "bracket" or kind == "mark" else kind or "bad")
+        starts.append(start)
+        ends.append(end)
     kinds.append(END)
     starts.append(len(text))
     ends.append(len(text))

@@ -1,0 +1,26 @@
+"""Opens the sender that a target needs; libraries are loaded only for the targets that need them."""
+
+from __future__ import annotations
+
+from lineagelog.errors import SettingsError
+
+from .sending import Sender
+from .target import ForwardTarget, Kind
+
+
+def open_sender(target: ForwardTarget, file_size: int | None) -> Sender:
+    """The sender of an HTTP endpoint or a file. (Kafka's is opened by `kafka.producer`.)
+
+    Raises SettingsError for what is missing or cannot be read, TargetBusy for a file that another process writes.
+    """
+    if target.kind is Kind.FILE:
+        from .file import FileSender
+
+        return FileSender(target, file_size)
+    if target.kind is Kind.KAFKA:
+        raise SettingsError(f"'forward.{target.name}.kind': Kafka is not wired in here")
+    try:
+        from .http import HttpSender
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"forwarding needs {error.name}: pip install 'lineagelog[forward]'") from error
+    return HttpSender(target)

@@ -1,0 +1,1 @@
+"""Kafka: the one home of confluent-kafka (librdkafka)."""

@@ -1,0 +1,50 @@
+"""Questions to the tables of a store, and emptying them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import text
+
+from lineagelog.store.verify import Verifier
+
+if TYPE_CHECKING:
+    from lineagelog.store import LogStore
+
+TABLES = ("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+
+
+def empty(*stores: LogStore) -> None:
+    """Empty the tables of stores in one database, and what their writers know of them; nothing was ever purged."""
+    with stores[0].engine.begin() as connection:
+        for store in stores:
+            connection.execute(text(f"TRUNCATE {', '.join(store.schema.table(name) for name in TABLES)}"))
+            connection.execute(text(f"UPDATE {store.schema.table('ol_store')} SET retention_floor = NULL"))
+    for store in stores:
+        store.forget()
+
+
+def rows(store: LogStore, table: str, columns: str = "t::text") -> set[tuple[Any, ...]]:
+    """The rows of a table."""
+    with store.engine.connect() as connection:
+        return {tuple(row) for row in connection.execute(text(f"SELECT {columns} FROM {store.schema.table(table)} t"))}
+
+
+def ids(store: LogStore, table: str) -> set[str]:
+    """The run ids in a table."""
+    return {row[0] for row in rows(store, table, "run_id")}
+
+
+def keys_of(store: LogStore) -> list[Any]:
+    """What is stored raw, in order."""
+    columns = "run_id, event_time, event_type, event_hash"
+    with store.engine.connect() as connection:
+        found = connection.execute(text(f"SELECT {columns} FROM {store.schema.table('ol_event')}"))
+        return sorted(tuple(row) for row in found)
+
+
+def digest_of(store: LogStore) -> dict[str, dict[bytes, tuple[Any, ...]]]:
+    """All digest rows."""
+    with store.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        return Verifier(store).stored_rows(driver, sorted(ids(store, "ol_event")))
