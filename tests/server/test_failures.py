@@ -191,17 +191,17 @@ def kill_in_the_middle(store_url: str, store: LogStore, moment: float, senders: 
         load.stop()
     senders |= load.acknowledged
     found = stored_runs(store)
-    assert load.acknowledged
     assert load.acknowledged <= found.keys()
-    assert set(found.values()) == {1}
+    assert set(found.values()) <= {1}
     assert list(Verifier(store).verify()) == []
 
 
 def test_kill_9_loses_nothing_acknowledged(store_url: str, store: LogStore) -> None:
     """Every acknowledged event is there exactly once, and the digest verifies; the next server goes on."""
     seen: set[str] = set()
-    for moment in (0.4, 0.9):
+    for moment in (0.6, 1.2):
         kill_in_the_middle(store_url, store, moment, seen)
+    assert seen
 
 
 @pytest.mark.soak
@@ -210,6 +210,7 @@ def test_kill_9_many_times(store_url: str, store: LogStore) -> None:
     seen: set[str] = set()
     for _ in range(50):
         kill_in_the_middle(store_url, store, random.uniform(0.1, 2.0), seen)
+    assert len(seen) > 100
 
 
 def test_store_that_is_not_created_is_503(database_url: str) -> None:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-from typing import Final
+from typing import Final, TextIO, cast
 
 import structlog
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+class _Stderr:
+    """The standard error of the moment. A log that nobody can read must not end a server or its writers."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):  # a closed pipe, a closed file
+            return sys.stderr.write(text)
+        return 0
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def configure_logs(level: str, form: str) -> None:
@@ -27,7 +41,7 @@ def configure_logs(level: str, form: str) -> None:
     structlog.configure(
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Stderr())),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)

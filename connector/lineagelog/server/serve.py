@@ -184,6 +184,7 @@ class HttpServer:
             self._server.run(sockets=[self._socket])
         finally:
             sys.setswitchinterval(before)
+            gc.unfreeze()
             self._socket.close()
             _log.info("stopped", action="stop", url=self.url)
 
