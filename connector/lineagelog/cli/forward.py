@@ -21,7 +21,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder, ForwardTarget, Sender, Sent
-    from lineagelog.store.forwarding import Forwarding, LetterRow
+    from lineagelog.store.forwarding import CursorRow, Forwarding, LetterRow
 
 _STATUS: Final = ("target", "state", "lag_events", "lag_seconds", "rate", "delivered", "parked", "filtered", "problem")
 _LETTERS: Final = ("id", "target", "state", "reason", "status", "count", "last_parked_at", "run_id", "detail")
@@ -98,33 +98,12 @@ def _run(
 @command(group, "status", "lineagelog forward status", "lineagelog forward status --json | jq .lag_events")
 def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
     """Show how far behind each target is, in events and seconds, how fast it goes, and what is wrong with it."""
-    from lineagelog.store.forwarding import START, Forwarding
+    from lineagelog.store.forwarding import Forwarding
 
     with session.store() as store:
         forwarding = Forwarding(store.engine, store.schema)
         known = {row.target: row for row in forwarding.cursors()}
-        rows = []
-        for name in sorted({*known, *session.settings.forward}):
-            row = known.get(name)
-            lag = forwarding.lag(row.position if row else START)
-            seconds = (datetime.now(UTC) - lag.oldest).total_seconds() if lag.oldest else 0.0
-            rows.append(
-                {
-                    "target": name,
-                    "state": "never run" if row is None else "running" if row.is_running else "stopped",
-                    "lag_events": lag.events,
-                    "lag_seconds": round(max(seconds, 0.0), 1),
-                    "held_back": lag.held_back,
-                    "held_back_by": lag.holder,
-                    "rate": round(row.rate, 1) if row and row.rate is not None else None,
-                    "delivered": row.delivered if row else 0,
-                    "parked": row.parked if row else 0,
-                    "filtered": row.filtered if row else 0,
-                    "problem": row.problem if row else None,
-                    "problem_at": row.problem_at if row else None,
-                    "updated_at": row.updated_at if row else None,
-                }
-            )
+        rows = [status_row(forwarding, name, known.get(name)) for name in sorted({*known, *session.settings.forward})]
     columns = _STATUS if form_of(json=json, csv=csv) is Form.TABLE else (*_STATUS, "held_back", "held_back_by")
     print_rows(form_of(json=json, csv=csv), columns, rows)
     return FINDINGS if any(row["parked"] or row["problem"] for row in rows) else OK
@@ -200,17 +179,54 @@ def _skip(
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
+def status_row(forwarding: Forwarding, name: str, row: CursorRow | None) -> dict[str, Any]:
+    """How a target is doing; ``row`` is None if it was never forwarded to."""
+    from lineagelog.store.forwarding import START
+
+    lag = forwarding.lag(row.position if row else START)
+    seconds = (datetime.now(UTC) - lag.oldest).total_seconds() if lag.oldest else 0.0
+    return {
+        "target": name,
+        "state": "never run" if row is None else "running" if row.is_running else "stopped",
+        "lag_events": lag.events,
+        "lag_seconds": round(max(seconds, 0.0), 1),
+        "held_back": lag.held_back,
+        "held_back_by": lag.holder,
+        "rate": round(row.rate, 1) if row and row.rate is not None else None,
+        "delivered": row.delivered if row else 0,
+        "parked": row.parked if row else 0,
+        "filtered": row.filtered if row else 0,
+        "problem": row.problem if row else None,
+        "problem_at": row.problem_at if row else None,
+        "updated_at": row.updated_at if row else None,
+    }
+
+
+def require_any(target: ForwardTarget) -> None:
+    """Load what a target of any kind needs. Raises SettingsError that names the missing extra."""
+    from lineagelog.forward import Kind, require
+
+    if target.kind is Kind.KAFKA:
+        _kafka_opener()
+    else:
+        require(target)
+
+
 def open_any(target: ForwardTarget, file_size: int | None) -> Sender:
     """The sender of any kind of target: here Kafka is wired to forwarding."""
     from lineagelog.forward import Kind, open_sender
 
     if target.kind is not Kind.KAFKA:
         return open_sender(target, file_size)
+    return _kafka_opener()(target)
+
+
+def _kafka_opener() -> Callable[[ForwardTarget], Sender]:
     try:
         from lineagelog.kafka.producer import open_kafka
     except ModuleNotFoundError as error:
         raise SettingsError("a kafka:// target needs the extra: pip install 'lineagelog[kafka]'") from error
-    return open_kafka(target)
+    return open_kafka
 
 
 def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -> tuple[Forwarder, Forwarding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +13,11 @@ from .command import command
 from .session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from lineagelog.event.parse import Check
+    from lineagelog.forward import ForwardTarget
     from lineagelog.settings import ServerSettings, Settings
     from lineagelog.store import LogStore
 
@@ -48,7 +51,8 @@ def _serve(
 ) -> None:
     """Receive OpenLineage events over HTTP and answer reads, until SIGTERM or Ctrl-C.
 
-    Makes the store if it is missing. A stop answers what was accepted first.
+    Makes the store if it is missing. A stop answers what was accepted first. Targets of forwarding with `follow` or
+    `interval` in their section are served in the background.
     """
     server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
     session = session.with_options(server=server, log={"level": log_level, "format": log_format})
@@ -57,12 +61,13 @@ def _serve(
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
     from .logs import configure_logs
+    from .serve_forward import served_targets
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
-    check = session.check()
+    check, targets = session.check(), served_targets(settings.forward)
     with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=_tell_restart) as store:
-        _serve_store(store, settings, check)
+        _serve_store(store, settings, check, targets)
 
 
 def _tell_restart(text: str) -> None:
@@ -71,11 +76,13 @@ def _tell_restart(text: str) -> None:
     structlog.get_logger(__name__).warning(text, action="database")
 
 
-def _serve_store(store: LogStore, settings: Settings, check: Check | None) -> None:
+def _serve_store(store: LogStore, settings: Settings, check: Check | None, targets: Sequence[ForwardTarget]) -> None:
     from lineagelog.read import Reader
     from lineagelog.server import HttpServer, Limits, create_app
     from lineagelog.store import open_engine
     from lineagelog.store.tokens import Tokens
+
+    from .serve_forward import beside
 
     limits = Limits(
         max_request=settings.server.max_request_mib << 20,
@@ -84,7 +91,9 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None) -> No
         max_batch=settings.intake.batch,
     )
     engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
-    try:
+    with ExitStack() as stack:
+        stack.callback(engine.dispose)
+        forwarding = stack.enter_context(beside(store, targets)) if targets else None
         app = create_app(
             store,
             reader=Reader(engine, store.schema),
@@ -93,10 +102,12 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None) -> No
             limits=limits,
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,
+            figures=forwarding.figures if forwarding is not None else None,
         )
-        HttpServer(app, **_listening(settings.server)).run()
-    finally:
-        engine.dispose()
+        server = HttpServer(app, **_listening(settings.server))
+        if forwarding is not None:
+            forwarding.start()
+        server.run()
 
 
 def _listening(server: ServerSettings) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from .background import Background
 from .forwarder import Forwarder, Observer, Sent, Survey
-from .open import open_sender
+from .open import open_sender, require
 from .sending import Answer, Item, OpenSender, Sender, Verdict
 from .target import Auth, BatchForm, ForwardTarget, Kind, find_target, read_target
 
@@ -24,4 +24,5 @@ __all__ = [
     "find_target",
     "open_sender",
     "read_target",
+    "require",
 ]

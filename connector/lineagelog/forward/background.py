@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
-
-import structlog
 
 from lineagelog.store.forwarding import Forwarding
 
 from .forwarder import Forwarder, Observer, Sent
 from .sending import OpenSender
 from .target import ForwardTarget
-
-_log = structlog.get_logger(__name__)
 
 
 class Background:
@@ -35,7 +32,7 @@ class Background:
             Forwarder(forwarding, target, open_sender, observer=observer, stop=self._stop) for target in targets
         ]
         self._threads = [
-            threading.Thread(target=_run, args=(each,), name=f"lineagelog-forward-{each.target.name}", daemon=True)
+            threading.Thread(target=each.serve, name=f"lineagelog-forward-{each.target.name}", daemon=True)
             for each in self._forwarders
         ]
 
@@ -50,16 +47,10 @@ class Background:
             thread.start()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Finish the attempts that are on their way; whether all ended within ``timeout`` seconds each."""
+        """Finish the attempts that are on their way; whether all ended within ``timeout`` seconds."""
         self._stop.set()
+        end = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
             if thread.ident is not None:
-                thread.join(timeout)
+                thread.join(None if end is None else max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
-
-
-def _run(forwarder: Forwarder) -> None:
-    try:
-        forwarder.serve()
-    except Exception as error:  # settings that cannot be used: the other targets and the program go on
-        _log.exception("forwarding ended", action="forward", target=forwarder.target.name, error=str(error))

@@ -28,7 +28,7 @@ class FileSender:
 
     def __init__(self, target: ForwardTarget, complete: int | None) -> None:
         self._path = target.path
-        self._compress = _compressor(self._path.suffix)
+        self._compress = compressor(self._path.suffix)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("ab", buffering=0)
@@ -72,7 +72,8 @@ class FileSender:
         self._file.close()
 
 
-def _compressor(suffix: str) -> Any:
+def compressor(suffix: str) -> Any:
+    """What makes a page the bytes of a file with that suffix. Raises SettingsError if its library is missing."""
     if suffix == ".gz":
         return lambda data: gzip.compress(data, _LEVEL[suffix])
     if suffix == ".zst":

@@ -14,9 +14,9 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
-from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable, TargetBusy
+from lineagelog.errors import LineageLogError, StoreError, StoreReadOnly, StoreUnavailable, TargetBusy
 from lineagelog.event.received import as_received
-from lineagelog.event.redaction import redact
+from lineagelog.event.redaction import mask_text, redact
 from lineagelog.store.forwarding import START, Forwarding, Lease, Letter, Page, Position, Progress, StoredEvent
 
 from .delivery import Delivered, Delivery
@@ -30,6 +30,7 @@ _RATE_SECONDS: Final = 60.0
 _PROBLEM_SECONDS: Final = 5.0
 """A problem that goes on is written to the status this often."""
 _STORE_SECONDS: Final = 5.0
+_SERVE_SECONDS: Final = 60.0
 _RETRY_AT_ONCE: Final = 200
 
 _log = structlog.get_logger(__name__)
@@ -98,26 +99,27 @@ class Forwarder:
         while not self.stop.is_set():
             try:
                 with self._session(patient=True) as session:
+                    self._notify(problem=None)
                     while not self.stop.is_set():
                         self._catch_up(session)
                         self.stop.wait(self.target.poll)
             except (StoreUnavailable, StoreReadOnly, TargetBusy) as error:
-                _log.warning("forwarding waits", action="forward", target=self.target.name, error=str(error))
-                self._notify(problem=str(error))
+                self._warn("forwarding waits", error)
                 self.stop.wait(_STORE_SECONDS)
         return self.sent
 
     def serve(self) -> Sent:
-        """Follow, or forward every ``interval`` seconds if the target has one, until stopped."""
-        if self.target.interval is None:
-            return self.follow()
+        """Follow, or forward every ``interval`` seconds if the target has one, until stopped. Raises nothing."""
+        go, seconds = (
+            (self.follow, _SERVE_SECONDS) if self.target.interval is None else (self.run, self.target.interval)
+        )
         while not self.stop.is_set():
             try:
-                self.run()
+                go()
+                self._notify(problem=None)
             except Exception as error:  # whatever it is, the next time may be better, and the server goes on
-                _log.warning("forwarding failed", action="forward", target=self.target.name, error=str(error))
-                self._notify(problem=str(error))
-            self.stop.wait(self.target.interval)
+                self._warn("forwarding failed", error)
+            self.stop.wait(seconds)
         return self.sent
 
     def forward_range(self, since: datetime | None, until: datetime | None) -> Sent:
@@ -303,6 +305,13 @@ class Forwarder:
             self._notify(problem=text)
 
         return tell
+
+    def _warn(self, what: str, error: Exception) -> None:
+        """Log a problem, once for as long as it is the same."""
+        text = str(error) if isinstance(error, LineageLogError) else f"{type(error).__name__}: {mask_text(str(error))}"
+        if text != self.sent.problem:
+            _log.warning(what, action="forward", target=self.target.name, error=text)
+        self._notify(problem=text)
 
     def _count(self, page: Page, done: Delivered) -> None:
         size = sum(len(event.body or b"") for event in page.events)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lineagelog.errors import SettingsError
 
 from .sending import Sender
 from .target import ForwardTarget, Kind
+
+if TYPE_CHECKING:
+    from .http import HttpSender
+
+
+def require(target: ForwardTarget) -> None:
+    """Load the libraries that an HTTP endpoint or a file needs. Raises SettingsError that names the extra."""
+    if target.kind is Kind.FILE:
+        from .file import compressor
+
+        compressor(target.path.suffix)
+    elif target.kind is not Kind.KAFKA:
+        _http_sender()
 
 
 def open_sender(target: ForwardTarget, file_size: int | None) -> Sender:
@@ -19,8 +34,12 @@ def open_sender(target: ForwardTarget, file_size: int | None) -> Sender:
         return FileSender(target, file_size)
     if target.kind is Kind.KAFKA:
         raise SettingsError(f"'forward.{target.name}.kind': Kafka is not wired in here")
+    return _http_sender()(target)
+
+
+def _http_sender() -> type[HttpSender]:
     try:
         from .http import HttpSender
     except ModuleNotFoundError as error:
         raise SettingsError(f"forwarding needs {error.name}: pip install 'lineagelog[forward]'") from error
-    return HttpSender(target)
+    return HttpSender

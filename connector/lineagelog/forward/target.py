@@ -139,8 +139,10 @@ class ForwardTarget(_Part):
     """Where a new target begins: with all that is stored, or with what arrives from now on."""
     poll: Annotated[float, Field(gt=0)] = 1.0
     """Seconds between two looks for new events when following."""
+    follow: bool = False
+    """Whether `serve` follows the log for this target."""
     interval: Annotated[float, Field(gt=0)] | None = None
-    """Seconds between two forwards in `serve`; without it, `serve` follows."""
+    """Seconds between two forwards of `serve`, which then does not follow."""
 
     @model_validator(mode="before")
     @classmethod
@@ -155,6 +157,8 @@ class ForwardTarget(_Part):
     def _check(self) -> Self:
         if self.name in RESERVED:
             raise ValueError(f"a target cannot be called {self.name!r}: it is a word of the command line")
+        if self.follow and self.interval is not None:
+            raise ValueError("one of follow and interval, not both")
         scheme = urlsplit(self.url).scheme.lower()
         if self.kind in (Kind.OPENLINEAGE, Kind.EGERIA) and (
             scheme not in ("http", "https") or not urlsplit(self.url).hostname
@@ -165,6 +169,11 @@ class ForwardTarget(_Part):
         if self.kind is Kind.FILE and (scheme not in ("", "file") or "://" in self.url.removeprefix("file://")):
             raise ValueError(f"url has the unknown scheme {scheme!r}: http, https, kafka, or the path of a file")
         return self
+
+    @property
+    def is_served(self) -> bool:
+        """Whether `serve` forwards to it."""
+        return self.follow or self.interval is not None
 
     @property
     def shown_url(self) -> str:

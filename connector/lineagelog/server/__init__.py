@@ -2,6 +2,7 @@
 
 from .app import App, create_app
 from .limits import Limits
+from .metrics import Figure
 from .serve import HttpServer, run_server
 
-__all__ = ["App", "HttpServer", "Limits", "create_app", "run_server"]
+__all__ = ["App", "Figure", "HttpServer", "Limits", "create_app", "run_server"]

@@ -20,6 +20,7 @@ from .answers import CORS, Answer, Refusal
 from .auth import Guard, credential
 from .body import Disconnected, Receive
 from .limits import Limits
+from .metrics import Figures
 from .paths import RECEIVING
 from .receive import Receiver
 from .routes import Routes
@@ -125,14 +126,17 @@ def create_app(
     limits: Limits = Limits(),  # noqa: B008  # frozen
     writers: int = 2,
     cors_origins: Sequence[str] = (),
+    figures: Figures | None = None,
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
     Give the reader an engine of its own: reads must not take the connections of the ``writers``. Without ``tokens``
     everything is open. ``check`` is strict mode's check of a decoded event. ``cors_origins`` are the origins whose
-    pages may read answers.
+    pages may read answers. ``figures`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
     guard = Guard(tokens)
     receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers)
+    if figures is not None:
+        receiver.metrics.show(figures)
     return App(receiver, Routes(store, reader, receiver, guard, limits, pool), guard, cors_origins)

@@ -103,7 +103,7 @@ class Routes:
         return json_answer(200, {"status": "ready", "store_version": version, "waiting": waiting, "max_waiting": limit})
 
     async def _metrics(self) -> Answer:
-        text = self._receiver.metrics.text()
+        text = await asyncio.to_thread(self._receiver.metrics.text)  # figures may be asked of the database
         headers = ((b"content-type", CONTENT_TYPE.encode()), (b"content-length", str(len(text)).encode()))
         return Answer(200, headers, text)
 
