@@ -79,9 +79,9 @@ def test_the_readmes_exports_work(tmp_path: Path, database_url: str) -> None:
         done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, (line, done.stderr)
     assert len(lines) == 5
-    assert len(list((tmp_path / "lineage").iterdir())) == 1
-    assert len(list((tmp_path / "events").iterdir())) == 6
-    assert "daily revenue" in run_process("list", "runs", "--database", database_url).out
+    assert len(list((tmp_path / "lineage").glob("[!.]*"))) == 1
+    assert len(list((tmp_path / "events").glob("[!.]*"))) == 6
+    assert "daily-revenue" in run_process("list", "runs", "--database", database_url).out
 
 
 def test_the_readme_forwards(tmp_path: Path, database_url: str) -> None:
