@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 
 from lineagelog.cli.session import with_password
 from lineagelog.errors import SettingsError
+from lineagelog.forward import read_target
 from lineagelog.settings import Settings, config_file, load_settings, override, template_text
 from tests.support import run_here
 
@@ -32,6 +33,14 @@ def test_the_commented_file_has_every_key_with_its_default() -> None:
     assert {key: value for key, value in defaults.items() if value is not None} == {
         key: shown[key] for key, value in defaults.items() if value is not None
     }
+
+
+def test_the_commented_target_of_forwarding_is_one() -> None:
+    """[forward.NAME] with its comment signs taken away can be used."""
+    section = template_text().partition("# [forward.NAME]\n")[2]
+    keys = re.findall(r"^#   ([a-z_]+ = .+)$", section, flags=re.MULTILINE)
+    target = read_target("marquez", tomllib.loads("\n".join(keys)))
+    assert (len(keys), target.is_served, target.selection.not_namespaces) == (4, True, ("prod-test",))
 
 
 def test_the_commented_file_changes_nothing_as_it_is(tmp_path: Path) -> None:

@@ -6,12 +6,16 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from lineagelog.forward import read_target
 from tests.support import COMMAND, ROOT, connect, encode, event, run_process, serve_process
 
 from .cli_page import PAGE, page
@@ -61,6 +65,49 @@ def test_the_readme_looks_at_the_examples(database_url: str) -> None:
             assert len(done.stdout.splitlines()) > 1, line
 
 
+def test_the_readmes_exports_work(tmp_path: Path, database_url: str) -> None:
+    """The spec that it prints, and a pipeline of our own under the names it uses: each command writes events."""
+    (spec,) = _blocks(README, "satsuma")
+    (tmp_path / "platform.stm").write_text(spec)
+    samples = ROOT / "tests" / "export" / "snaplogic" / "samples"
+    for sample, name in (("files.slp", "orders.slp"), ("files.run.json", "run.json"), ("accounts.json",) * 2):
+        shutil.copy(samples / sample, tmp_path / name)
+    lines = [line for block in _blocks(README, "sh") for line in block.splitlines() if "lineagelog export" in line]
+    environment = os.environ | {"LINEAGELOG_DATABASE": database_url}
+    for line in lines:
+        words = [COMMAND, *shlex.split(line, comments=True)[1:]]
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (line, done.stderr)
+    assert len(lines) == 5
+    assert len(list((tmp_path / "lineage").glob("[!.]*"))) == 1
+    assert len(list((tmp_path / "events").glob("[!.]*"))) == 6
+    assert "daily-revenue" in run_process("list", "runs", "--database", database_url).out
+
+
+def test_the_readme_forwards(tmp_path: Path, database_url: str) -> None:
+    """Its section of the settings is a target; its commands forward to it, here to a file."""
+    (section,) = _blocks(README, "toml")
+    values = tomllib.loads(section)["forward"]["backup"]
+    assert read_target("backup", values).is_served
+    config = tmp_path / "lineagelog.toml"
+    config.write_text(section.replace(values["url"], str(tmp_path / "copy.ndjson")))
+    where = ("--config", str(config), "--database", database_url)
+    assert run_process("load", "-", *where, stdin=encode(event("one"))).code == 0
+    lines = [line for block in _blocks(README, "sh") for line in block.splitlines() if "lineagelog forward" in line]
+    words = [shlex.split(line, comments=True)[1:] for line in lines]
+    assert [each for each in words if "--follow" in each] == [["forward", "backup", "--follow"]]
+    for each in words:
+        ran = run_process(*(word for word in each if word != "--follow"), *where)
+        assert (ran.code, ran.err, "backup" in ran.out) == (0, "", True)
+    assert len((tmp_path / "copy.ndjson").read_bytes().splitlines()) == 1
+
+
+def test_the_readme_links_every_page() -> None:
+    """No page of the documentation is without a way to it."""
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    assert pages - set(re.findall(r"\]\(([^)#:]+)\)", README)) == set()
+
+
 def test_the_readmes_links_lead_somewhere() -> None:
     """Every file it names is there."""
     links = re.findall(r"\]\(([^)#:]+)\)", README)
@@ -87,13 +134,13 @@ def roles(database_url: str) -> Iterator[str]:
         name = connection.info.dbname
         connection.execute(superuser.replace("DATABASE lineage ", f"DATABASE {name} ").encode())
         yield database_url
-        for role in ("lineage_writer", "lineage_reader", "lineage_owner"):
+        for role in ("lineage_writer", "lineage_reader", "lineage_forwarder", "lineage_owner"):
             connection.execute(f"DROP OWNED BY {role} CASCADE".encode())
             connection.execute(f"DROP ROLE {role}".encode())
 
 
-def test_the_roles_of_the_runbook(roles: str) -> None:
-    """The GRANT statements as printed: the owner makes, the writer loads and serves, the reader lists, no more."""
+def test_the_roles_of_the_runbook(roles: str, tmp_path: Path) -> None:
+    """The GRANT statements as printed: owner, writer, reader and forwarder may do their work, and no more."""
 
     def as_role(role: str) -> str:
         return roles.replace("://lineagelog@", f"://lineage_{role}@")
@@ -118,6 +165,11 @@ def test_the_roles_of_the_runbook(roles: str) -> None:
     assert "now" in run_process("list", "runs", "--database", as_role("reader")).out
     assert run_process("load", "-", "--database", as_role("reader"), stdin=sent).code == 2
     assert run_process("tokens", "list", "--database", as_role("reader")).code == 2
+    forwarded = run_process("forward", str(tmp_path / "f.ndjson"), "--database", as_role("forwarder"))
+    assert (forwarded.code, forwarded.out.partition(": ")[2]) == (0, "delivered 1, parked 0, filtered 0\n")
+    assert run_process("forward", "status", "--database", as_role("forwarder")).code == 0
+    assert run_process("load", "-", "--database", as_role("forwarder"), stdin=sent).code == 2
+    assert run_process("forward", str(tmp_path / "g.ndjson"), "--database", as_role("reader")).code == 2
     advice = run_process("doctor", "--json", "--database", as_role("writer"))
     checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
     assert "rights" in checks

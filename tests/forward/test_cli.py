@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from lineagelog.store import LogStore
-from tests.cli.conftest import no_settings_of_the_machine, run
-from tests.support import COMMAND, Ran
+from tests.cli.conftest import Ran, no_settings_of_the_machine, run
+from tests.support import COMMAND
 
 from .conftest import count, event, store_all, wait_until
 from .receiver import Reply, receiving
