@@ -108,8 +108,8 @@ def test_streams_keep_memory_flat(large: LogStore, monkeypatch: pytest.MonkeyPat
         for _ in range(1000):
             next(stream)
         tracemalloc.start()
-        held, count = 0, 1000
-        for count, _ in enumerate(stream, count + 1):
+        held = count = 0
+        for count, _ in enumerate(stream, 1001):
             if count % 1500 == 0:
                 gc.collect()  # what is only garbage is not held
                 held = max(held, tracemalloc.get_traced_memory()[0])
