@@ -20,8 +20,8 @@ MAX_WAITING: Final = 20_000
 MAX_WAITING_BYTES: Final = 512 * 1024 * 1024
 CROWD: Final = 16
 """Events that must wait before a second writer joins in. A transaction costs the database and Python about the same
-for 5 events as for 15: with 32 senders on two cores 500 µs of CPU per event against 610 µs for two writers at will,
-and a quarter more events stored."""
+for 5 events as for 15, so fewer and larger ones save CPU (server and PostgreSQL together 557 µs per event against 588
+for two writers at will, 32 senders); the rate is the same within the noise."""
 
 _log = structlog.get_logger(__name__)
 
