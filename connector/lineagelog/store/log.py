@@ -176,7 +176,7 @@ class LogStore:
     def _find_refused(self, events: dict[int, Event]) -> dict[int, Rejected]:
         """The events that PostgreSQL does not take, found by halving; nothing is stored."""
         try:
-            self._append(events, {}, 0, _roll_back)
+            self._append(events, {}, max(events, default=-1) + 1, _roll_back)
         except _RolledBackError:
             return {}
         except _REFUSED as error:
@@ -227,16 +227,16 @@ class LogStore:
         in_transaction: InTransaction | None,
     ) -> Appended:
         floor = self._floor
-        verdicts = [Verdict.DEAD] * count if count else [Verdict.DEAD] * (max(events, default=-1) + 1)
+        verdicts = [Verdict.DEAD] * count
         unique: dict[Any, Event] = {}
         places: dict[bytes, int] = {}
         for index, event in events.items():
             if floor is not None and event.event_time < floor:
                 verdicts[index] = Verdict.EXPIRED
-            elif event.key in unique:
+            elif (key := event.key) in unique:
                 verdicts[index] = Verdict.DUPLICATE
             else:
-                unique[event.key] = event
+                unique[key] = event
                 places[event.event_hash] = index
         self._partitions.ensure(connection, months_of(event.event_time for event in unique.values()))
         batch = self._writer.write(connection, [unique[key] for key in sorted(unique)], list(letters.values()), floor)
