@@ -53,6 +53,7 @@ def test_wheel_holds_what_the_package_reads(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for wanted in (
         "lineagelog/py.typed",
+        "lineagelog/sql/analyses/lineage_drift.sql",
         "lineagelog/sql/schema.sql",
         "lineagelog/sql/write.sql",
         "lineagelog/sql/window.sql",

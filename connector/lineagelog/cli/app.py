@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import config, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
+from . import analyse, config, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -29,6 +29,7 @@ status.register(app)
 doctor.register(app)
 config.register(app)
 app.add_typer(lists.group, name="list")
+app.add_typer(analyse.group, name="analyse")
 app.add_typer(store.group, name="store")
 app.add_typer(dead_letters.group, name="dead-letters")
 app.add_typer(tokens.group, name="tokens")

@@ -1,0 +1,87 @@
+"""Blast radius: what is downstream of a bad dataset or of a bad run, and who read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import ClassVar
+
+from msgspec import Struct
+
+from .analysis import Analysis, Parameter
+from .finding import Finding, Severity, Subject
+
+
+class Reach(Struct, frozen=True, kw_only=True):
+    """A row: a job that read bad data, and a dataset that it wrote with it."""
+
+    depth: int
+    """Steps from the start."""
+    job_namespace: str
+    job_name: str
+    from_namespace: str
+    from_name: str
+    to_namespace: str | None
+    to_name: str | None
+    """None: the job wrote nothing, or only what was bad already."""
+    first_seen: datetime
+    last_seen: datetime
+    runs: int
+    run_ids: list[str]
+
+
+class BlastRadius(Analysis[Reach]):
+    """Follows bad data from run to run in the order of time."""
+
+    name: ClassVar = "blast_radius"
+    question: ClassVar = "What is downstream of a bad dataset or run, and who read it?"
+    parameters: ClassVar = (
+        Parameter("dataset", "Name of the dataset that is bad from the window's start on.", ""),
+        Parameter("dataset_namespace", "Its namespace.", ""),
+        Parameter("run_id", "In place of a dataset: the run whose outputs are bad.", ""),
+        Parameter("depth", "How many steps to follow.", "10", r"[1-9]\d?", "a number from 1 to 99"),
+    )
+    one_of: ClassVar = ("dataset", "run_id")
+    row = Reach
+
+    def explain(self, rows: Iterable[Reach]) -> list[Finding]:
+        """Nearest first. The subject is the dataset that was reached, or the job where it ends."""
+        return [_finding(row) for row in rows]
+
+
+def _finding(row: Reach) -> Finding:
+    job, source = _named(row.job_namespace, row.job_name), _named(row.from_namespace, row.from_name)
+    if row.to_name is not None:
+        subject = Subject("dataset", row.to_namespace or None, row.to_name)
+        deed = f"and wrote {subject}"
+    else:
+        subject = Subject("job", row.job_namespace or None, row.job_name)
+        deed = "and wrote nothing that was not bad already"
+    runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
+    return Finding(
+        analysis=BlastRadius.name,
+        subject=subject,
+        change="reached",
+        detail=f"{source} by {job}",
+        observed=f"depth {row.depth}",
+        expected="untouched",
+        score=float(row.depth),
+        method="reads after the bad write, run by run",
+        n=row.runs,
+        severity=Severity.HIGH if row.depth == 1 else Severity.MEDIUM,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        run_ids=tuple(row.run_ids),
+        explanation=f"{job} read {source} {deed} ({runs}, {row.depth} from the start).",
+        values={
+            "depth": row.depth,
+            "job_namespace": row.job_namespace or None,
+            "job_name": row.job_name,
+            "from_namespace": row.from_namespace or None,
+            "from_name": row.from_name,
+        },
+    )
+
+
+def _named(namespace: str | None, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name

@@ -1,0 +1,38 @@
+"""Runs a file of SQL that people run in psql too: its variables (``:'name'``) become parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from psycopg import sql
+from psycopg.rows import dict_row
+from sqlalchemy import Engine
+
+from lineagelog.store.engine import driver_connection, translated_errors
+from lineagelog.store.schema import LogStoreSchema
+
+_VARIABLE: Final = re.compile(r":'(\w+)'")
+_COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
+
+
+def variables(script: str) -> frozenset[str]:
+    """The psql variables that a script uses, comments apart."""
+    return frozenset(_VARIABLE.findall(_COMMENT.sub("", script)))
+
+
+def run_script(engine: Engine, schema: LogStoreSchema, script: str, values: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows of the one statement in ``script``, read in a transaction that can only read.
+
+    ``values``: a text for each variable; the script casts them. Raises StoreUnavailable, StoreNotCreated, and
+    KeyError for a variable without a value.
+    """
+    text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
+    path = sql.SQL("SET LOCAL search_path TO {}, pg_catalog").format(sql.Identifier(schema.schema_name))
+    wanted = {name: values[name] for name in variables(script)}
+    with translated_errors(), driver_connection(engine) as connection:
+        connection.execute("SET TRANSACTION READ ONLY")
+        connection.execute(path)
+        with connection.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(text.encode(), wanted).fetchall()
