@@ -15,12 +15,13 @@ from .query import DEFAULT_PAGE
 from .reads import DATASET, DIRECTIONS, JOB, PAGE, STATUSES, WINDOW
 
 _TEXT: Final = {"type": "string"}
+_SOME_TEXT: Final = {"type": "string", "minLength": 1}
 _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "since": (
         "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now; the start of all if absent",
-        _TEXT,
+        _SOME_TEXT,
     ),
-    "until": ("Before this; written like since", _TEXT),
+    "until": ("Before this; written like since", _SOME_TEXT),
     "job": ("Job name", _TEXT),
     "namespace": ("Job namespace; empty for jobs without one", _TEXT),
     "dataset": ("Dataset name", _TEXT),
@@ -33,7 +34,7 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "event_type": ("Event type", _TEXT),
     "content": ("Whether to give the content too", {"type": "boolean", "default": False}),
     "limit": ("Rows at most", {"type": "integer", "minimum": 1, "maximum": 1000, "default": DEFAULT_PAGE}),
-    "cursor": ("next_cursor of the page before", _TEXT),
+    "cursor": ("next_cursor of the page before", _SOME_TEXT),
 }
 _READS: Final[dict[str, tuple[str, Any, tuple[str, ...]]]] = {
     "/api/v1/runs": (
@@ -62,6 +63,21 @@ _REFUSALS: Final = {
     501: "This server has no reads",
     503: "Nothing was stored or read: send it again after Retry-After seconds",
 }
+_EVENT: Final = {
+    "type": "object",
+    "description": "A run, job or dataset event. What a facet holds never makes the whole event unacceptable.",
+    "externalDocs": {"url": "https://openlineage.io/spec/2-0-2/OpenLineage.json"},
+    "required": ["eventTime"],
+    "properties": {
+        "eventTime": {"type": "string", "format": "date-time"},
+        "eventType": {"type": ["string", "null"], "maxLength": 64},
+        "run": {"type": "object", "required": ["runId"], "properties": {"runId": _SOME_TEXT}},
+        "job": {"type": "object", "required": ["name"], "properties": {"name": _SOME_TEXT}},
+        "dataset": {"type": "object", "required": ["name"], "properties": {"name": _SOME_TEXT}},
+    },
+    "anyOf": [{"required": ["run", "job"]}, {"required": ["job"]}, {"required": ["dataset"]}],
+}
+"""What an event must have; the specification says what it may have."""
 
 
 def _refs(*statuses: int) -> dict[str, Any]:
@@ -77,12 +93,9 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _receiving(clients: str, is_batch: bool) -> dict[str, Any]:
-    event: dict[str, Any] = {
-        "type": "object",
-        "externalDocs": {"url": "https://openlineage.io/spec/2-0-2/OpenLineage.json"},
-    }
-    events = {"type": "array", "items": event}
-    bodies = {"oneOf": [event, events, {"type": "object", "properties": {"events": events}, "required": ["events"]}]}
+    events = {"type": "array", "items": _ref("Event")}
+    wrapped = {"type": "object", "properties": {"events": events}, "required": ["events"]}
+    bodies = {"anyOf": [_ref("Event"), events, wrapped]}
     responses: dict[str, Any] = {
         "200": _json(
             "A batch that is not stored as a whole, or an event older than the retention floor", _ref("Received")
@@ -140,6 +153,7 @@ def _read_paths() -> dict[str, Any]:
         path: _get(summary, _json("A page", _page(row.__name__)), parameters, *refusals)
         for path, (summary, row, parameters) in _READS.items()
     }
+    paths["/api/v1/runs"]["get"]["responses"] |= _refs(404)
     details = _get(
         "All that is known of one run", _json("The run", _ref("RunDetails")), ("limit", "content"), *refusals, 404
     )
@@ -181,6 +195,7 @@ def _schemas() -> dict[str, Any]:
     event["event_hash"] = {"type": "string", "description": "SHA-256 of the canonical JSON, hexadecimal"}
     event["event"] = {"type": "object", "description": "The event, where content=true"}
     return schemas | {
+        "Event": _EVENT,
         "Received": {
             "type": "object",
             "required": ["status"],
