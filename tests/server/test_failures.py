@@ -16,6 +16,7 @@ import pytest
 
 from lineagelog.event.parse import parse
 from lineagelog.intake import GroupCommit, Submission
+from lineagelog.server import HttpServer, create_app
 from lineagelog.store import LogStore, LogStoreSchema, Verifier, open_engine
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
@@ -179,6 +180,26 @@ def test_graceful_stop_answers_all(store_url: str, store: LogStore) -> None:
         assert process.wait(20) == 0
     assert answers == [201] * 10
     assert count(store) == 11
+
+
+def test_a_stop_ends_in_its_time_although_the_database_hangs(store: LogStore) -> None:
+    """Waiting for answers and for what is being stored share the seconds; what is unanswered is not acknowledged."""
+    ready = threading.Event()
+    server = HttpServer(create_app(store), port=0, stop_seconds=6, on_ready=lambda _: ready.set())
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert ready.wait(20)
+    sender = Senders(server.url, 1)
+    with store.engine.connect() as blocker:
+        blocker.exec_driver_sql(f"LOCK TABLE {store.schema.table('ol_event')} IN ACCESS EXCLUSIVE MODE")
+        time.sleep(0.5)
+        began = time.monotonic()
+        server.stop()
+        thread.join(30)
+        took = time.monotonic() - began
+    sender.stop()
+    assert 5 < took < 11  # 7, and 12 where each waited for its own 6
+    assert sender.acknowledged <= stored_runs(store).keys()
 
 
 def kill_in_the_middle(store_url: str, store: LogStore, moment: float, senders: set[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -26,6 +27,8 @@ from .receive import Receiver
 from .routes import Routes
 
 _TOKEN_PREFIX: Final = "/t/"  # noqa: S105  # the start of a path
+_LAST_SECONDS: Final = 1.0
+"""What a stop leaves for storing when waiting for answers has used up its time."""
 _log = structlog.get_logger(__name__)
 
 _PREFLIGHT: Final = (
@@ -45,6 +48,8 @@ class App:
         self._origins = frozenset(origin.encode() for origin in cors_origins)
         self.drain_seconds = 30.0
         """How long the stop waits for events to be stored."""
+        self.stop_by: float | None = None
+        """When (monotonic) the whole stop is to be over, where a server has waited for answers before."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection's request, or the life of the server."""
@@ -101,8 +106,8 @@ class App:
         self.receiver.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        loop = asyncio.get_running_loop()
-        stopped = await loop.run_in_executor(None, self.receiver.group.stop, self.drain_seconds)
+        seconds = self.drain_seconds if self.stop_by is None else max(_LAST_SECONDS, self.stop_by - time.monotonic())
+        stopped = await asyncio.get_running_loop().run_in_executor(None, self.receiver.group.stop, seconds)
         if not stopped:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
         self.routes.close()

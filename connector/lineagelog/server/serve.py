@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from lineagelog.errors import SettingsError
 
 from .app import App
-from .limits import HEAD_BYTES, Limits
+from .limits import HEAD_BYTES
 
 STOP_SECONDS: Final = 30
 _SWITCH_INTERVAL: Final = 0.0005
@@ -99,9 +100,9 @@ class _Protocol(HttpToolsProtocol):
 class _Server(uvicorn.Server):
     """uvicorn's server; ends by returning, not by a signal, and closes connections that are stuck."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._limits = limits
+        self._app = app
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -110,9 +111,13 @@ class _Server(uvicorn.Server):
         gc.freeze()  # what is loaded by now stays: collections need not go through it
         self._on_ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.stop_by = time.monotonic() + self._app.drain_seconds  # answers and stores share the time
+        await super().shutdown(sockets)
+
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:
-            before = asyncio.get_running_loop().time() - self._limits.head_timeout
+            before = asyncio.get_running_loop().time() - self._app.receiver.limits.head_timeout
             for connection in list(self.server_state.connections):
                 if isinstance(connection, _Protocol) and connection.is_stuck(before):
                     connection.transport.abort()
@@ -174,7 +179,7 @@ class HttpServer:
             ssl_keyfile=tls_key,
         )
         _load(config, self._socket)
-        self._server = _Server(config, app.receiver.limits, lambda: self._ready(on_ready))
+        self._server = _Server(config, app, lambda: self._ready(on_ready))
 
     def run(self) -> None:
         """Serve until told to stop; then stop accepting, answer what was accepted, and return."""
