@@ -51,7 +51,7 @@ reached AS (
             SELECT DISTINCT ON (dataset_key, scope, CASE WHEN scope IS NOT NULL THEN (from_namespace, from_name) END) *
             FROM reached
             WHERE dataset_key IS NOT NULL AND (depth < :'depth'::int OR scope IS NOT NULL)
-            ORDER BY dataset_key, scope, CASE WHEN scope IS NOT NULL THEN (from_namespace, from_name) END, at
+            ORDER BY dataset_key, scope, CASE WHEN scope IS NOT NULL THEN (from_namespace, from_name) END, at, path
         ) b
         JOIN ol_run_dataset i ON i.dataset_key = b.dataset_key AND i.direction = 'I'
         JOIN ol_run r ON r.run_id = i.run_id AND r.last_event_time >= b.at
