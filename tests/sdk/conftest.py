@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import jsonschema_rs
 import pytest
 from openlineage.client import OpenLineageClient
 from openlineage.client.serde import Serde
@@ -22,8 +21,6 @@ from lineagelog.sdk import emitter, guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-SCHEMAS = Path(__file__).parents[2] / "connector" / "lineagelog" / "event" / "schemas"
 
 
 @pytest.fixture(autouse=True)
@@ -72,33 +69,6 @@ def memory() -> Memory:
     transport = Memory()
     sdk.configure(OpenLineageClient(transport=transport))
     return transport
-
-
-def facets_of(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for holder in [event["run"], event["job"], *event["inputs"], *event["outputs"]]:
-        for place in ("facets", "inputFacets", "outputFacets"):
-            yield from holder.get(place, {}).items()
-
-
-@pytest.fixture(scope="session")
-def validate() -> Callable[[dict[str, Any]], None]:
-    """Check an event and each of its facets against the vendored schemas of the specification."""
-    schemas = [json.loads(path.read_text()) for path in SCHEMAS.rglob("*.json")]
-    registry = jsonschema_rs.Registry([(schema["$id"], schema) for schema in schemas])
-    validators = {
-        schema["$id"]: jsonschema_rs.validator_for(schema, registry=registry, validate_formats=True)
-        for schema in schemas
-    }
-
-    def check(event: dict[str, Any]) -> None:
-        validators[event["schemaURL"].split("#")[0]].validate(event)
-        for key, facet in facets_of(event):
-            assert facet["_producer"]
-            address = facet["_schemaURL"].split("#")[0]
-            if not address.endswith("/OpenLineage.json"):
-                validators[address].validate({key: facet})
-
-    return check
 
 
 class Backend:

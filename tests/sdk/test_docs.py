@@ -13,10 +13,9 @@ import pytest
 from lineagelog import sdk
 from lineagelog.sdk.config import SdkConfig
 from lineagelog.sdk.transport import BatchConfig, SpoolConfig
+from tests.specification import validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .conftest import Backend, Memory
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +50,7 @@ def run(block: str) -> None:
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=[str(number) for number in range(len(PYTHON))])
-def test_an_example_runs(block: str, memory: Memory, validate: Callable[[dict[str, Any]], None]) -> None:
+def test_an_example_runs(block: str, memory: Memory) -> None:
     """What it emits is valid; all runs end well. (The one about `configure` emits nothing.)"""
     run(block)
     assert bool(memory.events) == ("configure(" not in block)

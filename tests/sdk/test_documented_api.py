@@ -17,9 +17,10 @@ import pytest
 import sqlalchemy
 
 from lineagelog import sdk
+from tests.specification import validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .conftest import Memory
@@ -146,7 +147,6 @@ def test_an_example_tells_its_lineage(
     examples: list[str],
     platform: dict[str, Connector],
     memory: Memory,
-    validate: Callable[[dict[str, Any]], None],
 ) -> None:
     """START and COMPLETE with the declared datasets in the configured namespace."""
     sdk.configure(sdk.emitter.emitter().client, dataset_namespace="dwh://platform")

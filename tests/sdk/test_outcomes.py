@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineagelog.sdk import EventType, lineage_run
+from tests.specification import validate
 
 if TYPE_CHECKING:
     from .conftest import Memory
@@ -214,9 +215,7 @@ class Play:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(node=nodes)
-def test_one_start_and_one_terminal_event(
-    memory: Memory, validate: Callable[[dict[str, Any]], None], node: Node
-) -> None:
+def test_one_start_and_one_terminal_event(memory: Memory, node: Node) -> None:
     """For trees of runs in all styles and with all outcomes."""
     memory.clear()
     play = Play()

@@ -33,6 +33,7 @@ from lineagelog.sdk import (
     propagate,
     schema_facet,
 )
+from tests.specification import validate
 
 from .conftest import Memory
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def always_valid(memory: Memory, validate: Validate) -> Iterator[None]:
+def always_valid(memory: Memory) -> Iterator[None]:
     """Whatever a test here emits is valid."""
     yield
     for event in memory.events:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineagelog.sdk import lineage_run
+from tests.specification import validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .conftest import Memory
@@ -47,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session.stop()
 
 
-def test_a_spark_job(spark: Any, memory: Memory, validate: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+def test_a_spark_job(spark: Any, memory: Memory, tmp_path: Path) -> None:
     """Read, join, write Parquet; the outputs' schema from the frame, the inputs' from the files that Spark wrote."""
     orders = spark.createDataFrame([(1, 10, 2.5), (2, 11, 3.0)], "id int, customer int, amount double")
     orders.write.parquet(str(tmp_path / "orders"))

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineagelog.sdk import lineage_from_sql, lineage_run
+from tests.specification import validate
 
 from .sql_queries import QUERIES, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .conftest import Memory
 
 SPACED = ("Sales.Order Lines", "dbo.Top Orders")
@@ -115,7 +114,7 @@ def test_an_unknown_dialect_is_told() -> None:
     assert "klingon" in lineage_from_sql("SELECT 1", "klingon").errors[0]
 
 
-def test_a_run_takes_it_as_it_is(memory: Memory, validate: Callable[[dict[str, Any]], None]) -> None:
+def test_a_run_takes_it_as_it_is(memory: Memory) -> None:
     """Inputs and outputs go into `lineage_run`; the namespace is filled in, for the columns' sources too."""
     sql = lineage_from_sql("INSERT INTO t (x) SELECT a + b FROM s", "postgres", database="dwh")
     with lineage_run("job", inputs=sql.inputs, outputs=sql.outputs, dataset_namespace="ns"):

@@ -9,6 +9,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from .analysis import Analysis, Parameter
+from .drift import place
 from .finding import Finding, Severity, Subject
 
 
@@ -50,7 +51,7 @@ class BlastRadius(Analysis[Reach]):
 
 
 def _finding(row: Reach) -> Finding:
-    job, source = _named(row.job_namespace, row.job_name), _named(row.from_namespace, row.from_name)
+    job, source = place(row.job_namespace, row.job_name), place(row.from_namespace, row.from_name)
     if row.to_name is not None:
         subject = Subject("dataset", row.to_namespace or None, row.to_name)
         deed = f"and wrote {subject}"
@@ -81,7 +82,3 @@ def _finding(row: Reach) -> Finding:
             "from_name": row.from_name,
         },
     )
-
-
-def _named(namespace: str | None, name: str) -> str:
-    return f"{namespace}/{name}" if namespace else name

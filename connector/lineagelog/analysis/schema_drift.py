@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from .analysis import Analysis
+from .drift import HISTORY, place
 from .finding import Finding, Severity, Subject
-from .lineage_drift import HISTORY
 from .types import keeps_values, normal_type
 
 
@@ -115,7 +115,7 @@ def _finding(changes: list[ColumnChange], rows: list[SchemaChange]) -> Finding:
     first = rows[0]
     subject = Subject("dataset", first.dataset_namespace or None, first.dataset_name)
     breaking = [change for change in changes if change.is_breaking]
-    jobs = sorted({f"{namespace}/{name}" if namespace else name for row in rows for namespace, name in row.jobs})
+    jobs = sorted({place(namespace, name) for row in rows for namespace, name in row.jobs})
     words = ", ".join(map(str, changes))
     return Finding(
         analysis=SchemaDrift.name,

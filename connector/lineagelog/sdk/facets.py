@@ -249,9 +249,9 @@ def error_facet(problem: BaseException) -> Facet:
 
 
 def engine_facet() -> Facet:
-    """The processingEngine facet: Python and its version, and ours."""
+    """The processing_engine facet: Python and its version, and ours."""
     facet = {"version": platform.python_version(), "name": "Python", "openlineageAdapterVersion": VERSION}
-    return complete_facet("processingEngine", facet, "Run")
+    return complete_facet("processing_engine", facet, "Run")
 
 
 def job_type_facet() -> Facet:

@@ -58,7 +58,7 @@ class LineageRun:
         ):
             side.add_all(designed)
             side.add_all(given)
-        self._run_facets: dict[str, Facet] = {"processingEngine": engine_facet()}
+        self._run_facets: dict[str, Facet] = {"processing_engine": engine_facet()}
         self._job_facets: dict[str, Facet] = {"jobType": job_type_facet()}
         for to, given, kind in (
             (self._run_facets, template.run_facets, "Run"),

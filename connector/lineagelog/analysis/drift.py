@@ -1,0 +1,85 @@
+"""What comparisons of a job with itself share: parameters, the figures of a row, and how it was judged."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from .analysis import Parameter
+
+HISTORY: Final = Parameter(
+    "history",
+    "How far before the window the runs are looked at that a job is compared with.",
+    "30 days",
+    r"\d{1,6} (minute|hour|day|week)s?",
+    "a number of minutes, hours, days or weeks, such as '30 days'",
+)
+RUNS: Final = Parameter(
+    "runs",
+    "How many runs in a row must be without something before it is new or has vanished.",
+    "3",
+    r"[1-9]\d{0,3}",
+    "a number from 1 to 9999",
+)
+
+
+class Drift(Struct, frozen=True, kw_only=True):
+    """A row: something that a job does for the first time, or no longer."""
+
+    job_namespace: str
+    job_name: str
+    change: str
+    """new, or what it is called when it is gone."""
+    present: int
+    """Runs with it."""
+    without: int
+    """Runs without it, before it was new or since it vanished."""
+    runs: int
+    """Runs compared."""
+    shown_at: datetime
+    """First event of the run that proves the change."""
+    run_id: str
+    """That run."""
+    first_seen: datetime
+    first_run_id: str
+    last_seen: datetime
+    last_run_id: str
+
+    @property
+    def job(self) -> str:
+        """Namespace and name."""
+        return place(self.job_namespace, self.job_name)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it came, rather than went."""
+        return self.change == "new"
+
+    def judgement(self) -> dict[str, Any]:
+        """The parts of a finding that say what was seen, on how many runs, and which ones prove it."""
+        if self.is_new:
+            return {
+                "observed": f"in run {self.run_id}",
+                "expected": f"absent, as in the {self.without} runs before",
+                "method": "set difference between runs, with patience",
+                "n": self.runs,
+                "first_seen": self.first_seen,
+                "last_seen": self.last_seen,
+                "run_ids": (self.run_id,),
+            }
+        return {
+            "observed": f"missing from run {self.run_id}",
+            "expected": f"present, as in {self.present} runs",
+            "method": "set difference between runs, with patience",
+            "n": self.runs,
+            "first_seen": self.shown_at,
+            "last_seen": self.shown_at,
+            "run_ids": (self.last_run_id, self.run_id),
+        }
+
+
+def place(namespace: str | None, name: str) -> str:
+    """Namespace and name for people."""
+    return f"{namespace}/{name}" if namespace else name
