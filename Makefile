@@ -4,7 +4,14 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints
+# What runs inside an Egeria daemon (jars/README.md); where no JDK and Maven are, the rest works without it.
+JAVA_SOURCES := $(shell find jars -name target -prune -o -type f -print)
+JARS := connector/lineagelog/egeria/jars
+JAR := $(JARS)/lineagelog-egeria-core.jar
+MAVEN := mvn -q -B -f jars/pom.xml
+HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
+
+.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,7 +38,18 @@ format: setup ## let ruff mend and format
 sql: setup ## regenerate sql/ from the schema
 	$(BIN)/python -m lineagelog.store.generate sql
 
-test: check ## everything that must pass
+jar: $(JAR) ## build the jars of the connector for an Egeria daemon (needs a JDK, 17 or newer, and Maven)
+
+$(JAR): $(JAVA_SOURCES)
+	@$(if $(HAS_JAVA),,echo "make jar needs a JDK (17 or newer) and Maven: javac and mvn are not both on the PATH" >&2; exit 2)
+	$(MAVEN) -pl core -am -DskipTests package
+	@mkdir -p $(JARS)
+	@cp jars/core/target/lineagelog-egeria-core.jar $(JARS)/
+
+jar-if-java: $(if $(HAS_JAVA),jar)
+	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
+
+test: check jar-if-java ## everything that must pass
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
@@ -40,11 +58,11 @@ bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 soak: setup ## long repeats: crashes, a million events, a thousand examples of each property
 	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-1000} $(BIN)/python -m pytest -q -m 'soak or hypothesis' -o timeout=7200 tests
 
-wheel: setup ## build the wheel into dist/
+wheel: setup jar-if-java ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
 clean: ## remove what make built
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(JARS) jars/target jars/*/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp
