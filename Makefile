@@ -4,12 +4,12 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-# What runs inside an Egeria daemon (jars/README.md); where no JDK and Maven are, the rest works without it.
-JAVA_SOURCES := $(shell find jars -name target -prune -o -type f -print)
+# What runs inside an Egeria daemon; where no JDK and Maven are, the rest works without it.
 JARS := connector/lineagelog/egeria/jars
-JAR := $(JARS)/lineagelog-egeria-core.jar
+JAR  := $(JARS)/lineagelog-egeria-connector.jar
 MAVEN := mvn -q -B -f jars/pom.xml
 HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
+JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path '*/src/main/*' -type f -not -path '*/standin/*')
 
 .PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java
 
@@ -42,9 +42,9 @@ jar: $(JAR) ## build the jars of the connector for an Egeria daemon (needs a JDK
 
 $(JAR): $(JAVA_SOURCES)
 	@$(if $(HAS_JAVA),,echo "make jar needs a JDK (17 or newer) and Maven: javac and mvn are not both on the PATH" >&2; exit 2)
-	$(MAVEN) -pl core -am -DskipTests package
+	$(MAVEN) -pl connector -am -DskipTests package
 	@mkdir -p $(JARS)
-	@cp jars/core/target/lineagelog-egeria-core.jar $(JARS)/
+	@cp jars/core/target/lineagelog-egeria-core.jar jars/connector/target/lineagelog-egeria-connector.jar $(JARS)/
 
 jar-if-java: $(if $(HAS_JAVA),jar)
 	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
@@ -62,7 +62,7 @@ wheel: setup jar-if-java ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
 clean: ## remove what make built
-	rm -rf $(JARS) jars/target jars/*/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(JARS) jars/*/target jars/*/*/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp
