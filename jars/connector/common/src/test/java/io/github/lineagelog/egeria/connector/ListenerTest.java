@@ -20,6 +20,11 @@ class ListenerTest {
         default void processOpenLineageDataSetEvent(Object event, String rawEvent) {}
     }
 
+    /** A bean that the platform's Jackson can write. */
+    public static class Bean {
+        public final String eventType = "START";
+    }
+
     /** The context of a version that overloads registerListener. */
     public static class Overloaded {
         Events registered = null;
@@ -88,6 +93,15 @@ class ListenerTest {
         Listener.register(context, Events.class.getName(), this::sink);
         context.registered.processOpenLineageRunEvent(null, null);
         assertEquals(List.of("run null"), seen);
+    }
+
+    @Test
+    void withoutRawTextTheBeanIsWrittenAsJson() throws Exception {
+        Overloaded context = new Overloaded();
+        Listener.register(context, Events.class.getName(), this::sink);
+        context.registered.processOpenLineageRunEvent(new Bean(), null);
+        context.registered.processOpenLineageRunEvent(this, null);
+        assertEquals(List.of("run {\"eventType\":\"START\"}", "run null"), seen);
     }
 
     @Test
