@@ -188,3 +188,19 @@ def test_our_connector_joins_the_group_that_the_daemon_runs() -> None:
     )
     group = _read(FOLDER / "6.0" / "integration-group.json")
     assert group["integrationGroupQualifiedName"] == "Egeria:IntegrationGroup:OpenLineage"
+
+
+def test_page_explains_every_message_and_property() -> None:
+    """docs/egeria.md lists what the sources have: each audit message with its severity, each configuration property."""
+    page = (ROOT / "docs" / "egeria.md").read_text(encoding="utf-8")
+    sources = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (ROOT / "jars" / "connector").rglob("src/main/**/*.java")
+    }
+    severities = dict(re.findall(r'(\w+)\(\d+, "(\w+)"', sources["Severity.java"]))
+    messages = re.findall(r'"(LINEAGELOG-CONNECTOR-\d{4})",\s+Severity\.(\w+)', sources["AuditCode.java"])
+    told = re.findall(r"^\| `(LINEAGELOG-CONNECTOR-\d{4})` \| (\w+) \|", page, re.MULTILINE)
+    assert told == [(message, severities[severity]) for message, severity in messages]
+    properties = re.findall(r'[A-Z_]+\("(\w+)", "', sources["ConfigurationProperty.java"])
+    assert len(properties) == 7
+    assert [name for name in re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) if name in properties] == properties
