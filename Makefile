@@ -4,7 +4,17 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints
+# What runs inside an Egeria daemon; where no JDK and Maven are, the rest works without it.
+JARS := connector/lineagelog/egeria/jars
+JAR  := $(JARS)/lineagelog-egeria-connector.jar
+# One build at a time, where the tests of several processes ask for it.
+MAVEN := $(if $(shell command -v flock),flock jars/pom.xml) mvn -q -B -f jars/pom.xml
+HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
+JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path '*/src/main/*' -type f -not -path '*/standin/*')
+STANDIN := jars/standin/target/.built
+STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
+
+.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java standin standin-if-java
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,7 +41,27 @@ format: setup ## let ruff mend and format
 sql: setup ## regenerate sql/ from the schema
 	$(BIN)/python -m lineagelog.store.generate sql
 
-test: check ## everything that must pass
+jar: $(JAR) ## build the jars of the connector for an Egeria daemon (needs a JDK, 17 or newer, and Maven)
+
+$(JAR): $(JAVA_SOURCES)
+	@$(if $(HAS_JAVA),,echo "make jar needs a JDK (17 or newer) and Maven: javac and mvn are not both on the PATH" >&2; exit 2)
+	$(MAVEN) -pl connector -am -DskipTests package
+	@mkdir -p $(JARS)
+	@cp jars/core/target/lineagelog-egeria-core.jar jars/connector/target/lineagelog-egeria-connector.jar $(JARS)/
+
+standin: $(STANDIN) ## build the stand-in daemons for the tests: jars/standin/target/{4.3,6.0}/{lib,platform.jar}
+
+$(STANDIN): $(JAVA_SOURCES) $(STANDIN_SOURCES) | $(JAR)
+	$(MAVEN) -pl standin/v4,standin/v6 -am -DskipTests package
+	@touch $@
+
+jar-if-java: $(if $(HAS_JAVA),jar)
+standin-if-java: $(if $(HAS_JAVA),standin)
+
+jar-if-java:
+	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
+
+test: check jar-if-java standin-if-java ## everything that must pass
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
@@ -40,11 +70,11 @@ bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 soak: setup ## long repeats: crashes, a million events, a thousand examples of each property
 	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-1000} $(BIN)/python -m pytest -q -m 'soak or hypothesis' -o timeout=7200 tests
 
-wheel: setup ## build the wheel into dist/
+wheel: setup jar-if-java ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
 clean: ## remove what make built
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(JARS) jars/*/target jars/*/*/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.github.lineagelog.egeria.v6;
+
+import io.github.lineagelog.egeria.connector.LinkException;
+import io.github.lineagelog.egeria.connector.LogStoreLink;
+import java.util.HashMap;
+import java.util.Map;
+import org.odpi.openmetadata.frameworks.connectors.ffdc.ConnectorCheckedException;
+import org.odpi.openmetadata.frameworks.connectors.properties.beans.Endpoint;
+import org.odpi.openmetadata.frameworks.integration.connectors.IntegrationConnectorBase;
+import org.odpi.openmetadata.frameworks.openmetadata.ffdc.UserNotAuthorizedException;
+
+/** Logs the OpenLineage events of an integration daemon (Egeria 6) in PostgreSQL. */
+public class LineagelogConnector extends IntegrationConnectorBase {
+    private static final String LISTENER =
+            "org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageEventListener";
+
+    private volatile LogStoreLink link = null;
+
+    /** Starts the Python side with what the connection says and registers for the OpenLineage events. */
+    @Override
+    public synchronized void start() throws ConnectorCheckedException, UserNotAuthorizedException {
+        super.start();
+        LogStoreLink started = new LogStoreLink(connectorName, connectorInstanceId, auditLog);
+        try {
+            started.start(settings(), integrationContext, LISTENER);
+        } catch (LinkException failed) {
+            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "start", failed);
+        }
+        link = started;
+    }
+
+    private Map<String, Object> settings() {
+        Endpoint endpoint = connectionBean.getEndpoint();
+        Map<String, Object> settings = new HashMap<>();
+        settings.put("era", "6.0");
+        settings.put("address", endpoint == null ? null : endpoint.getNetworkAddress());
+        settings.put("properties", orEmpty(connectionBean.getConfigurationProperties()));
+        settings.put("userId", connectionBean.getUserId());
+        settings.put("clearPassword", connectionBean.getClearPassword());
+        settings.put("securedProperties", orEmpty(connectionBean.getSecuredProperties()));
+        return settings;
+    }
+
+    private static Map<String, ?> orEmpty(Map<String, ?> properties) {
+        return properties == null ? Map.of() : properties;
+    }
+
+    /** Writes the health figures to the audit log. */
+    @Override
+    public void refresh() throws ConnectorCheckedException {
+        LogStoreLink running = link;
+        if (running == null) {
+            return;
+        }
+        try {
+            running.refresh();
+        } catch (LinkException failed) {
+            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "refresh", failed);
+        }
+    }
+
+    /** Takes no more events and writes the final figures to the audit log. */
+    @Override
+    public synchronized void disconnect() throws ConnectorCheckedException {
+        if (link != null) {
+            link.disconnect();
+            link = null;
+        }
+        super.disconnect();
+    }
+}

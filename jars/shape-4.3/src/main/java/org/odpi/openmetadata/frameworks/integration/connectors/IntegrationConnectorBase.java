@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package org.odpi.openmetadata.frameworks.integration.connectors;
+
+import org.odpi.openmetadata.frameworks.auditlog.AuditLog;
+import org.odpi.openmetadata.frameworks.auditlog.AuditLoggingComponent;
+import org.odpi.openmetadata.frameworks.auditlog.ComponentDescription;
+import org.odpi.openmetadata.frameworks.connectors.ConnectorBase;
+import org.odpi.openmetadata.frameworks.connectors.ffdc.ConnectorCheckedException;
+
+/** Base class of the integration connectors (signatures of Egeria 4.3). */
+public abstract class IntegrationConnectorBase extends ConnectorBase
+        implements IntegrationConnector, AuditLoggingComponent {
+    protected AuditLog auditLog = null;
+    protected String connectorName = null;
+
+    @Override
+    public void setAuditLog(AuditLog auditLog) {
+        this.auditLog = auditLog;
+    }
+
+    @Override
+    public ComponentDescription getConnectorComponentDescription() {
+        return auditLog == null ? null : auditLog.getReport().getReportingComponent();
+    }
+
+    @Override
+    public void setConnectorName(String connectorName) {
+        this.connectorName = connectorName;
+    }
+
+    @Override
+    public void engage() throws ConnectorCheckedException {
+        throw new UnsupportedOperationException("engage");
+    }
+}

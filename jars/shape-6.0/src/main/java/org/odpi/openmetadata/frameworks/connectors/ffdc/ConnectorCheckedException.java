@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package org.odpi.openmetadata.frameworks.connectors.ffdc;
+
+import org.odpi.openmetadata.frameworks.auditlog.MessageFormatter;
+import org.odpi.openmetadata.frameworks.auditlog.messagesets.ExceptionMessageDefinition;
+
+/** A connector cannot do its work (signatures of Egeria 6.0). */
+public class ConnectorCheckedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final String messageId;
+
+    public ConnectorCheckedException(ExceptionMessageDefinition message, String className, String actionDescription) {
+        this(message, className, actionDescription, null);
+    }
+
+    public ConnectorCheckedException(
+            ExceptionMessageDefinition message, String className, String actionDescription, Throwable caught) {
+        super(new MessageFormatter().getFormattedMessage(message), caught);
+        messageId = message.getMessageId();
+    }
+
+    public String getReportedErrorMessageId() {
+        return messageId;
+    }
+}
