@@ -20,12 +20,12 @@ from .printing import Json, print_json
 from .session import Session
 
 if TYPE_CHECKING:
-    from lineagelog.kafka.consumer import Place
     from lineagelog.kafka.figures import Figures
     from lineagelog.kafka.options import ConsumerOptions
     from lineagelog.kafka.supervisor import Link
     from lineagelog.settings import ConsumeSettings, Settings
     from lineagelog.store import LogStore
+    from lineagelog.store.kafka_offsets import Place
 
 _CONNECTIONS = 2
 """One for the writer, one to spare."""
