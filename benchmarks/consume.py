@@ -8,6 +8,7 @@ group is not in it.
 from __future__ import annotations
 
 import argparse
+import logging
 import shutil
 import statistics
 import tempfile
@@ -15,7 +16,9 @@ import threading
 import time
 from pathlib import Path
 
+import structlog
 from confluent_kafka import Producer
+from tests.kafka_broker import Broker, fetch_jars, start
 
 from benchmarks.__main__ import database, settle
 from benchmarks.generator import generate
@@ -26,7 +29,6 @@ from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.figures import Figures
 from lineagelog.kafka.options import ConsumerOptions
 from lineagelog.store import LogStore, open_engine
-from tests.kafka_broker import Broker, fetch_jars, start
 
 SCHEMA = "bench"
 
@@ -81,6 +83,7 @@ def main() -> None:
     parser.add_argument("--compression", default="lz4", help="of the topic: none, lz4, gzip, snappy, zstd")
     parser.add_argument("--database", help="URL of a database to use instead of a fresh embedded one")
     options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     bodies = list(generate(options.events))
     folder = Path(tempfile.mkdtemp(prefix="lineagelog-bench-kafka-"))
     process, broker = start(folder, fetch_jars())
@@ -107,7 +110,10 @@ def main() -> None:
 
 def report(rounds: list[list[float]]) -> None:
     """A table of the rounds and their medians."""
-    print("| round | append, 1 connection | append, 2 | consume, 1 worker | ÷ 1 connection | ÷ 2 |\n|--|--:|--:|--:|--:|--:|")
+    print(
+        "| round | append, 1 connection | append, 2 | consume, 1 worker | ÷ 1 connection | ÷ 2 |\n"
+        "|--|--:|--:|--:|--:|--:|"
+    )
     named = [(str(number), rates) for number, rates in enumerate(rounds, 1)]
     for name, (one, two, consume) in named:
         print(f"| {name} | {one:,.0f} | {two:,.0f} | {consume:,.0f} | {consume / one:.2f} | {consume / two:.2f} |")

@@ -371,7 +371,7 @@ COMMENT ON COLUMN openlineage.ol_kafka_offset.end_offset IS 'where the partition
 
 COMMENT ON COLUMN openlineage.ol_kafka_offset.topic_id IS 'Kafka''s id of the topic: a topic made anew has another one';
 
-COMMENT ON COLUMN openlineage.ol_kafka_offset.owner_epoch IS 'raised by each claim; who has an older one is fenced';
+COMMENT ON COLUMN openlineage.ol_kafka_offset.owner_epoch IS 'raised by each claim; an older one is fenced';
 
 COMMENT ON COLUMN openlineage.ol_kafka_offset.owner IS 'host, process and a random part of who claimed it last';
 

@@ -107,25 +107,35 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def start(folder: Path, jars: Path) -> tuple[subprocess.Popen[bytes], Broker]:
-    """Format the storage and start the broker; returns when it answers."""
+def start(folder: Path, jars: Path, further: str = "") -> tuple[subprocess.Popen[bytes], Broker]:
+    """Format the storage and start the broker; returns when it answers. ``further`` are properties of one's own."""
     port = free_port()
+    broker = Broker(f"127.0.0.1:{port}", jars, folder)
     properties = folder / "server.properties"
-    properties.write_text(PROPERTIES.format(port=port, controller=free_port(), logs=folder / "logs"))
-    java = ["java", "-Xmx256m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*"]
+    properties.write_text(PROPERTIES.format(port=port, controller=free_port(), logs=folder / "logs") + further)
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "log").open("wb") as log:
-        storage = [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+        storage = [*_java(jars), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
         subprocess.run(storage, stdout=log, stderr=log, check=True, timeout=60)
-        process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=folder)
-    broker = Broker(f"127.0.0.1:{port}", jars, folder)
+    return launch(broker), broker
+
+
+def launch(broker: Broker) -> subprocess.Popen[bytes]:
+    """Start the broker of a formatted storage, the first time or again; returns when it answers."""
+    command = [*_java(broker.jars), "kafka.Kafka", str(broker.folder / "server.properties")]
+    with (broker.folder / "log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=broker.folder)
     try:
         _wait(process, broker)
     except BaseException:
         process.kill()
         process.wait()
         raise
-    return process, broker
+    return process
+
+
+def _java(jars: Path) -> list[str]:
+    return ["java", "-Xmx256m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*"]
 
 
 def _wait(process: subprocess.Popen[bytes], broker: Broker) -> None:

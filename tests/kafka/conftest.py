@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from lineagelog.intake import Door
+from lineagelog.intake import MAX_EVENT, Door
 from lineagelog.kafka.cluster import Cluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.options import ConsumerOptions
@@ -134,10 +134,15 @@ def consuming(store: LogStore, topic: Topic, **more: Any) -> Iterator[Running]:
     assert running.failed == []
 
 
-def consume_all(store: LogStore, topic: Topic, **more: Any) -> Worker:
+def consume_all(store: LogStore, topic: Topic, *, max_event: int = MAX_EVENT, **more: Any) -> Worker:
     """Consume until the end, here."""
-    options = options_for(topic, **more)
-    worker = Worker(Door(store), options, stop=threading.Event(), until=Cluster(options).ends())
+    return run_worker(store, options_for(topic, **more), max_event)
+
+
+def run_worker(store: LogStore, options: ConsumerOptions, max_event: int = MAX_EVENT) -> Worker:
+    """Consume until the end, here."""
+    door = Door(store, max_event=max_event)
+    worker = Worker(door, options, stop=threading.Event(), until=Cluster(options).ends())
     worker.run()
     return worker
 

@@ -42,6 +42,8 @@ _QUEUED: Final = 2
 _PATIENCE: Final = 0.5
 """Seconds without a poll while the writer is busy, before the partitions are paused; pausing drops what was fetched."""
 _LONGEST_POLL: Final = 0.5
+_USUAL_SIZE: Final = 8 * 1024
+"""Bytes of a record, until some have been seen."""
 _REVOKE_SECONDS: Final = 5.0
 """What a rebalance waits for batches on their way; later ones are fenced and read again by the new owner."""
 _STOP_SECONDS: Final = 5.0
@@ -112,6 +114,7 @@ class Worker:
         self._batch = Batch()
         self._failures: Counter[str] = self.figures.failures
         self._is_paused = self._is_dry = self._is_done = False
+        self._record_size = _USUAL_SIZE
         self._ends: dict[Place, int] = {}
         self._asked_ends: dict[Place, Future[Any]] = {}
         self._next: dict[str, float] = {}
@@ -136,13 +139,21 @@ class Worker:
         self._writer.finish()
         self._claim()
         self._hand_over()
-        room = max(self._options.batch - self._batch.events, 1)
+        room = self._room()
         messages = self._consumer.consume(room, min(self._options.linger, _LONGEST_POLL))
         for message in messages:
             self._take(message)
+            if self._is_full:
+                self._hand_over(patience=0)
         self._is_dry = len(messages) < room
         self._look_around()
         self._report(self.figures)
+
+    def _room(self) -> int:
+        """How many records to ask for: by what was seen last, they will not be much more than a batch may hold."""
+        events = self._options.batch - self._batch.events
+        records = (self._options.batch_size - self._batch.size) // max(self._record_size, 1)
+        return max(min(events, records), 1)
 
     # --- records --------------------------------------------------------------------------------------------------
 
@@ -183,21 +194,25 @@ class Worker:
 
     # --- batches --------------------------------------------------------------------------------------------------
 
-    def _hand_over(self) -> None:
+    @property
+    def _is_full(self) -> bool:
+        return self._batch.events >= self._options.batch or self._batch.size >= self._options.batch_size
+
+    def _hand_over(self, patience: float = _PATIENCE) -> None:
         """Give the writer what was gathered; pause the partitions while it has enough to do."""
-        is_full = self._batch.events >= self._options.batch or self._batch.size >= self._options.batch_size
-        if self._batch and (is_full or self._is_dry) and self._writer_has_room(is_full=is_full):
-            batch, self._batch, is_full = self._batch, Batch(), False
+        if self._batch and (self._is_full or self._is_dry) and self._writer_has_room(patience):
+            batch, self._batch = self._batch, Batch()
+            self._record_size = batch.size // max(len(batch.records), 1)
             then: Callable[[Any], None] = lambda result: self._stored(batch, result)  # noqa: E731
             self._writer.submit(StoreBatch(self._door.store, self._offsets, batch, self._failures, then))
-        if is_full is not self._is_paused:
-            self._is_paused = is_full
-            self._pause(self._active(), is_paused=is_full)
+        if patience and self._is_full is not self._is_paused:
+            self._is_paused = self._is_full
+            self._pause(self._active(), is_paused=self._is_paused)
 
-    def _writer_has_room(self, *, is_full: bool) -> bool:
+    def _writer_has_room(self, patience: float) -> bool:
         """Whether a batch may be handed over; one that is not full grows while the writer is busy."""
-        if is_full:
-            return self._writer.wait(_QUEUED - 1, 0 if self._is_paused else _PATIENCE)
+        if self._is_full:
+            return self._writer.wait(_QUEUED - 1, 0 if self._is_paused else patience)
         return self._writer.pending == 0
 
     def _active(self) -> list[Place]:
@@ -297,13 +312,17 @@ class Worker:
             self._say_once("partitions cannot be asked where they begin", action="claim", partitions=missing)
 
     def _seek(self, place: Place, offset: int) -> bool:
+        partition = TopicPartition(*place, offset)
         try:
-            self._consumer.seek(TopicPartition(*place, offset))
+            try:
+                self._consumer.seek(partition)
+            except KafkaException:  # after records out of range the client has stopped to fetch: begin anew
+                self._consumer.incremental_unassign([partition])
+                self._consumer.incremental_assign([partition])
         except KafkaException as error:
             self._say_once("cannot seek", action="claim", partition=str(place), error=text_of(error))
             return False
-        if not self._is_paused:
-            self._pause([place], is_paused=False)
+        self._pause([place], is_paused=self._is_paused)
         return True
 
     def _fenced(self, lost: LostPlaces) -> None:
