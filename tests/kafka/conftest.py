@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,9 +24,10 @@ from lineagelog.intake import MAX_EVENT, Door
 from lineagelog.kafka.cluster import Cluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.options import ConsumerOptions
-from lineagelog.store import LogStore, Verifier
+from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store.embedded import EmbeddedPostgres
 from lineagelog.store.kafka_offsets import OffsetRow, offset_rows
-from tests.kafka_broker import Broker, kafka
+from tests.kafka_broker import Broker, kafka, launch, start
 from tests.support import COMMAND, connect
 
 __all__ = ["kafka"]
@@ -251,3 +254,74 @@ def consume_process(store: LogStore, topic: Topic, log: Path, *more: str, **sett
                 process.wait(15)
         process.kill()
         process.communicate()
+
+
+# --- servers that may be broken ------------------------------------------------------------------------------------
+
+
+class OwnPostgres:
+    """A PostgreSQL of a test's own, to be stopped and killed."""
+
+    def __init__(self, server: EmbeddedPostgres) -> None:
+        self.server = server
+        engine = open_engine(server.url, pool_size=6, connect_timeout=3)
+        self.store = LogStore(engine)
+        self.store.create()
+
+    def signal(self, number: int) -> None:
+        """To the postmaster: SIGINT stops it, SIGKILL is a crash."""
+        file = self.server.data_dir / "cluster" / "postmaster.pid"
+        os.kill(int(file.read_text().split()[0]), number)
+        if number == signal.SIGINT:
+            wait_until(lambda: not file.exists(), 30)
+
+    def start(self) -> None:
+        self.server.start()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[OwnPostgres]:
+    """A PostgreSQL of this test's own."""
+    base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
+    base.chmod(0o711)
+    try:
+        with EmbeddedPostgres(base / "data") as server:
+            own = OwnPostgres(server)
+            yield own
+            own.store.engine.dispose()
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+class OwnBroker:
+    """A broker of a test's own, to be killed and started again."""
+
+    def __init__(self, process: subprocess.Popen[bytes], broker: Broker) -> None:
+        self.process, self.broker = process, broker
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(30)
+
+    def start(self) -> None:
+        self.process = launch(self.broker)
+
+
+@contextlib.contextmanager
+def own_broker_with(kafka: Broker, further: str = "") -> Iterator[OwnBroker]:
+    folder = Path(tempfile.mkdtemp(prefix="lineagelog-kafka-"))
+    try:
+        own = OwnBroker(*start(folder, kafka.jars, further))
+        try:
+            yield own
+        finally:
+            own.kill()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def own_broker(kafka: Broker) -> Iterator[OwnBroker]:
+    """A broker of this test's own."""
+    with own_broker_with(kafka) as own:
+        yield own
