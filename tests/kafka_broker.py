@@ -34,8 +34,8 @@ PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{listener}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{listener}
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 num.partitions=3
@@ -107,12 +107,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def start(folder: Path, jars: Path, further: str = "") -> tuple[subprocess.Popen[bytes], Broker]:
-    """Format the storage and start the broker; returns when it answers. ``further`` are properties of one's own."""
+def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tuple[subprocess.Popen[bytes], Broker]:
+    """Format the storage and start the broker; returns when it answers.
+
+    ``further`` are properties of one's own, ``listener`` is one more place to listen at, such as SSL://127.0.0.1:9093.
+    """
     port = free_port()
     broker = Broker(f"127.0.0.1:{port}", jars, folder)
     properties = folder / "server.properties"
-    properties.write_text(PROPERTIES.format(port=port, controller=free_port(), logs=folder / "logs") + further)
+    values = {"port": port, "controller": free_port(), "logs": folder / "logs"}
+    properties.write_text(PROPERTIES.format(**values, listener=f",{listener}" if listener else "") + further)
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "log").open("wb") as log:
         storage = [*_java(jars), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]

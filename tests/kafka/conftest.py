@@ -308,10 +308,10 @@ class OwnBroker:
 
 
 @contextlib.contextmanager
-def own_broker_with(kafka: Broker, further: str = "") -> Iterator[OwnBroker]:
+def own_broker_with(kafka: Broker, further: str = "", *, listener: str = "") -> Iterator[OwnBroker]:
     folder = Path(tempfile.mkdtemp(prefix="lineagelog-kafka-"))
     try:
-        own = OwnBroker(*start(folder, kafka.jars, further))
+        own = OwnBroker(*start(folder, kafka.jars, further, listener))
         try:
             yield own
         finally:
