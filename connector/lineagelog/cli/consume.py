@@ -20,15 +20,18 @@ from .printing import Json, print_json
 from .session import Session
 
 if TYPE_CHECKING:
+    from lineagelog.kafka.consumer import Worker
     from lineagelog.kafka.figures import Figures
     from lineagelog.kafka.options import ConsumerOptions
     from lineagelog.kafka.supervisor import Link
     from lineagelog.settings import ConsumeSettings, Settings
-    from lineagelog.store import LogStore
     from lineagelog.store.kafka_offsets import Place
 
 _CONNECTIONS = 2
 """One for the writer, one to spare."""
+_IDLE_SECONDS = 15
+"""A worker that was stopped in the middle of a transaction (a debugger, a machine that sleeps) holds the rows of its
+events; the new owner of its partitions needs them, and waits so long."""
 
 type Until = Mapping["Place", int] | None
 
@@ -92,8 +95,9 @@ def _consume(
 
     configure_logs(settings.log.level, settings.log.format)
     session.check()  # to say now what is missing
-    with session.store(create=True, pool_size=_CONNECTIONS, on_restart=_tell_restart) as store, _stopping() as stop:
-        figures = _run(session, store, options, stop, until_end=until_end)
+    with session.store(create=True, pool_size=1, on_restart=_tell_restart) as store, _stopping() as stop:
+        url = store.engine.url.render_as_string(hide_password=False)
+        figures = _run(settings, url, options, stop, until_end=until_end)
     print_json(figures.as_json()) if json else print(figures)
     return FINDINGS if until_end and figures.dead else OK
 
@@ -168,32 +172,38 @@ def _stopping() -> Iterator[threading.Event]:
         yield stop
 
 
-def _run(
-    session: Session, store: LogStore, options: ConsumerOptions, stop: threading.Event, *, until_end: bool
-) -> Figures:
+def _run(settings: Settings, url: str, options: ConsumerOptions, stop: threading.Event, *, until_end: bool) -> Figures:
     from lineagelog.kafka.cluster import Cluster
-    from lineagelog.kafka.consumer import Worker
     from lineagelog.kafka.supervisor import Supervisor
 
     cluster = Cluster(options)
     cluster.check()
     until = cluster.ends() if until_end else None
     if options.workers == 1:
-        worker = Worker(_door(session, store), options, stop=stop, until=until)
-        with _metrics(session.settings.consume, lambda: worker.figures, lambda: (1, 0)):
-            worker.run()
-        return worker.figures
-    url = store.engine.url.render_as_string(hide_password=False)
-    supervisor = Supervisor(partial(_work, session.settings, url, options, until), options.workers)
-    with _metrics(session.settings.consume, supervisor.figures, lambda: (supervisor.running, supervisor.restarts)):
+        with _worker(settings, url, options, stop=stop, until=until) as worker:
+            with _metrics(settings.consume, lambda: worker.figures, lambda: (1, 0)):
+                worker.run()
+            return worker.figures
+    supervisor = Supervisor(partial(_work, settings, url, options, until), options.workers)
+    with _metrics(settings.consume, supervisor.figures, lambda: (supervisor.running, supervisor.restarts)):
         supervisor.run(stop)
     return supervisor.figures()
 
 
-def _door(session: Session, store: LogStore) -> Any:
+@contextmanager
+def _worker(settings: Settings, url: str, options: ConsumerOptions, **more: Any) -> Iterator[Worker]:
     from lineagelog.intake import Door
+    from lineagelog.kafka.consumer import Worker
+    from lineagelog.store import LogStore, open_engine
 
-    return Door(store, check=session.check(), max_event=session.settings.intake.max_event)
+    engine = open_engine(url, pool_size=_CONNECTIONS, idle_in_transaction=_IDLE_SECONDS)
+    door = Door(
+        LogStore(engine, settings.schema_name), check=Session(settings).check(), max_event=settings.intake.max_event
+    )
+    try:
+        yield Worker(door, options, **more)
+    finally:
+        engine.dispose()
 
 
 @contextmanager
@@ -222,23 +232,16 @@ def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, 
     import structlog
 
     from lineagelog.errors import LineageLogError
-    from lineagelog.kafka.consumer import Worker
-    from lineagelog.store import LogStore, open_engine
 
     from .logs import configure_logs
 
     stop = link.open()
     configure_logs(settings.log.level, settings.log.format)
     structlog.contextvars.bind_contextvars(worker=number)
-    store = LogStore(open_engine(url, pool_size=_CONNECTIONS), settings.schema_name)
     try:
-        worker = Worker(
-            _door(Session(settings), store), options, stop=stop, number=number, until=until, report=link.report
-        )
-        worker.run()
-        link.tell(worker.figures)
+        with _worker(settings, url, options, stop=stop, number=number, until=until, report=link.report) as worker:
+            worker.run()
+            link.tell(worker.figures)
     except LineageLogError as error:
         structlog.get_logger(__name__).error("worker fails", action="consume", error=str(error))
         sys.exit(ERROR)
-    finally:
-        store.engine.dispose()
