@@ -12,13 +12,15 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from lineagelog.event.parse import parse
 from lineagelog.store import LogStore
 from tests.kafka_broker import Broker, free_port
-from tests.support import Ran, run_here, run_process
+from tests.support import Ran, connect, run_here, run_process
 
 from .conftest import (
     OwnBroker,
@@ -284,3 +286,54 @@ def test_who_is_refused_is_told(
     assert text in ran.err
     assert "wrong-one" not in ran.err
     assert time.monotonic() - begun < 20
+
+
+# --- roles and upkeep ------------------------------------------------------------------------------------------------
+
+
+def test_the_writers_role_is_enough(topic: Topic, store: LogStore) -> None:
+    """A role that may write the tables and owns nothing consumes; `doctor` knows the table."""
+    now = datetime.now(UTC).isoformat()
+    store.append([parse(event(0, eventTime=now))])  # the owner makes this month's partition
+    topic.send([event(1, eventTime=now), poison(0)])
+    url = url_of(store)
+    with connect(url, autocommit=True) as connection:
+        connection.execute(b"CREATE ROLE kafka_writer LOGIN")
+        try:
+            for statement in (
+                b"GRANT USAGE ON SCHEMA openlineage TO kafka_writer",
+                b"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA openlineage TO kafka_writer",
+                b"GRANT USAGE ON ALL SEQUENCES IN SCHEMA openlineage TO kafka_writer",
+                b"REVOKE INSERT, UPDATE ON openlineage.ol_store FROM kafka_writer",
+            ):
+                connection.execute(statement)
+            as_writer = url.replace("://lineagelog@", "://kafka_writer@")
+            ran = consume(store, topic, "--json", "--database", as_writer)
+            assert (ran.code, ran.json["stored"], ran.json["dead"]) == (1, 1, 1), ran
+            connection.execute(b"REVOKE UPDATE ON openlineage.ol_kafka_offset FROM kafka_writer")
+            checks = run_here("doctor", "--json", "--database", as_writer).json["checks"]
+            assert [check["observed"] for check in checks if check["subject"] == "writing"] == [
+                "kafka_writer may not write ol_kafka_offset"
+            ]
+        finally:
+            connection.execute(b"DROP OWNED BY kafka_writer")
+            connection.execute(b"DROP ROLE kafka_writer")
+
+
+def test_doctor_finds_groups_that_nobody_reads_for(topic: Topic, store: LogStore) -> None:
+    """After ten minutes without a sign of life, with the lag that was left."""
+    topic.send([event(0)])
+    consume(store, topic)
+
+    def checks() -> list[tuple[str, bool]]:
+        found = run_here("doctor", "--json", "--database", url_of(store)).json["checks"]
+        return [(check["observed"], bool(check["advice"])) for check in found if check["subject"] == "kafka"]
+
+    ((observed, is_finding),) = checks()
+    assert (observed.startswith(f"group lineagelog, topic {topic.name}: lag 0, seen "), is_finding) == (True, False)
+    with connect(url_of(store)) as connection:
+        connection.execute(
+            b"UPDATE openlineage.ol_kafka_offset SET end_offset = next_offset + 5, seen_at = now() - interval '1 hour'"
+        )
+    ((observed, is_finding),) = checks()
+    assert ("lag 15, seen" in observed, is_finding) == (True, True)
