@@ -232,6 +232,7 @@ def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, 
     import structlog
 
     from lineagelog.errors import LineageLogError
+    from lineagelog.intake.group import place_of
 
     from .logs import configure_logs
 
@@ -244,4 +245,7 @@ def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, 
             link.tell(worker.figures)
     except LineageLogError as error:
         structlog.get_logger(__name__).error("worker fails", action="consume", error=str(error))
+        sys.exit(ERROR)
+    except Exception as error:  # its text may quote an event
+        structlog.get_logger(__name__).error("worker fails", action="consume", error=place_of(error))
         sys.exit(ERROR)

@@ -41,6 +41,7 @@ _QUEUED: Final = 2
 """Batches with the writer: one at work, and the next, so that it need not wait for it."""
 _PATIENCE: Final = 0.5
 """Seconds without a poll while the writer is busy, before the partitions are paused; pausing drops what was fetched."""
+_SHORTEST_POLL: Final = 0.005
 _LONGEST_POLL: Final = 0.5
 _USUAL_SIZE: Final = 8 * 1024
 """Bytes of a record, until some have been seen."""
@@ -54,6 +55,7 @@ _TELL_EVERY: Final = 10.0
 _ASK_EVERY: Final = 0.3
 _LOG_EVERY: Final = 60.0
 _SAME_ERROR_SECONDS: Final = 60.0
+_OUT_OF_RANGE_DELAY: Final = 0.5
 _LAST_CLAIM_DELAY: Final = 30.0
 
 _log = structlog.get_logger(__name__)
@@ -90,7 +92,7 @@ class Holding:
 class Worker:
     """Consumes until it is stopped, or until its group has stored all before ``until``.
 
-    ``figures`` are kept up to date by run(), which ``report`` is called by after each turn of the loop.
+    run() keeps ``figures`` up to date, and calls ``report`` with them several times a second.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Worker:
         self._claim()
         self._hand_over()
         room = self._room()
-        messages = self._consumer.consume(room, min(self._options.linger, _LONGEST_POLL))
+        messages = self._consumer.consume(room, min(max(self._options.linger, _SHORTEST_POLL), _LONGEST_POLL))
         for message in messages:
             self._take(message)
             if self._is_full:
@@ -186,7 +188,7 @@ class Worker:
         elif code == ClientError._AUTO_OFFSET_RESET:
             if holding is not None and holding.state is State.ACTIVE:
                 holding.is_out_of_range = True
-                self._claim_again({place: 0.0})
+                self._claim_again({place: _OUT_OF_RANGE_DELAY})
         elif error.fatal():
             raise KafkaException(error)
         else:

@@ -79,8 +79,9 @@ class _Child:
 class Supervisor:
     """Runs ``count`` workers until they finish or a stop is asked for.
 
-    A worker that ends with an error or by a signal is started again, at once if it had run for a minute, else after
-    a delay that doubles. What it had counted since it reported last, half a second at most, is not in the figures.
+    A worker that ends with an error or by a signal is started again, after a second if it had run for a minute, else
+    after twice the delay of the last time. What it had counted since it reported last, half a second at most, is not
+    in the figures.
     """
 
     def __init__(self, main: Main, count: int) -> None:
@@ -97,18 +98,12 @@ class Supervisor:
         """Workers whose process lives."""
         return sum(1 for child in self._children if child.process is not None and child.process.is_alive())
 
-    @property
-    def pids(self) -> list[int]:
-        """Of the workers."""
-        processes = [child.process for child in self._children]
-        return [process.pid for process in processes if process is not None and process.pid is not None]
-
     def figures(self) -> Figures:
         """Of all workers since the start. For any thread."""
         with self._lock:
             return Figures.sum([self._ended, *(child.last for child in self._children)], self._begin)
 
-    def run(self, stop: threading.Event, update: Callable[[Figures], None] = lambda _: None) -> None:
+    def run(self, stop: threading.Event) -> None:
         """Supervise until all have finished or ``stop`` is set; a stop takes nine seconds at most."""
         try:
             while not stop.is_set() and not all(child.is_finished for child in self._children):
@@ -117,7 +112,6 @@ class Supervisor:
                         self._start(child)
                 self._listen(_LOOK_EVERY)
                 self._bury()
-                update(self.figures())
         finally:
             self._stop()
 
@@ -133,17 +127,21 @@ class Supervisor:
 
     def _listen(self, seconds: float) -> None:
         """Take in what workers tell, for so long at most."""
-        children = {child.connection: child for child in self._children if child.connection is not None}
-        if not children:
+        talking = {child.connection: child for child in self._children if child.connection is not None}
+        if not talking:
             time.sleep(seconds)
-        for ready in wait(list(children), seconds):
-            child = children[ready]  # type: ignore[index]
-            with contextlib.suppress(EOFError, OSError):
-                figures = child.connection.recv()  # type: ignore[union-attr]
+            return
+        ready = wait(list(talking), seconds)
+        for connection, child in talking.items():
+            if connection not in ready:
+                continue
+            try:
+                figures = connection.recv()
+            except (EOFError, OSError):
+                child.connection = None  # closed: the process ends
+            else:
                 with self._lock:
                     child.last = figures
-                continue
-            child.connection = None  # closed: the process ends
 
     def _bury(self) -> None:
         for child in self._children:

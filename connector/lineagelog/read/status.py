@@ -95,6 +95,7 @@ _PARTITIONS: Final = text("""
 def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
     """Read the figures. Raises StoreUnavailable and StoreNotCreated."""
     event, store, letter = (schema.t(n) for n in (tables.EVENT_TABLE, tables.STORE_TABLE, tables.DEAD_LETTER_TABLE))
+    kafka = tuple(offset_rows(engine, schema))
     with translated_errors(), engine.connect() as connection:
         version, created, floor = connection.execute(
             select(store.c.version, store.c.created_at, store.c.retention_floor)
@@ -116,7 +117,7 @@ def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
             lag=_lag(connection, schema),
             dead_letters={state: count for state, count in states},  # noqa: C416  # rows, not pairs, to mypy
             partitions=tuple([Partition(*row) for row in connection.execute(_PARTITIONS, where)]),
-            kafka=tuple(offset_rows(engine, schema)),
+            kafka=kafka,
         )
 
 
