@@ -47,30 +47,40 @@ def register(app: typer.Typer) -> None:
     )(_consume)
 
 
+Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers to begin with.")]
+Topics = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A topic to read; may be repeated.")]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="Consumer group.", show_default="lineagelog")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes that read.", show_default="1")]
+UntilEnd = Annotated[
+    bool, typer.Option("--until-end", help="Stop when all that was in the topics at the start is stored.")
+]
+KafkaOptions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A setting of librdkafka; may be repeated. Passwords: see kafka_file."),
+]
+StartTimeout = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Wait so long for brokers and topics at the start.", show_default="30"),
+]
+MetricsPort = Annotated[
+    int | None, typer.Option(metavar="PORT", help="Serve figures for Prometheus here; 0 = a free port.")
+]
+LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
+LogFormat = Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")]
+
+
 def _consume(
     session: Session,
-    brokers: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers to begin with.")] = None,
-    topic: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A topic to read; may be repeated.")] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Consumer group.", show_default="lineagelog")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes that read.", show_default="1")] = None,
-    until_end: Annotated[
-        bool, typer.Option("--until-end", help="Stop when all that was in the topics at the start is stored.")
-    ] = False,
-    kafka_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A setting of librdkafka; may be repeated. Passwords: see kafka_file."),
-    ] = None,
-    start_timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Wait so long for brokers and topics at the start.", show_default="30"),
-    ] = None,
-    metrics_port: Annotated[
-        int | None, typer.Option(metavar="PORT", help="Serve figures for Prometheus here; 0 = a free port.")
-    ] = None,
-    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
-    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")] = None,
+    brokers: Brokers = None,
+    topic: Topics = None,
+    group: Group = None,
+    workers: Workers = None,
+    until_end: UntilEnd = False,
+    kafka_option: KafkaOptions = None,
+    start_timeout: StartTimeout = None,
+    metrics_port: MetricsPort = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
     json: Json = False,
 ) -> int:
     """Read OpenLineage events from topics of Kafka, until SIGTERM or Ctrl-C.
