@@ -7,6 +7,7 @@ Use the fixture ``kafka``: ``from tests.kafka_broker import kafka``. The jars ar
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import shutil
 import socket
@@ -102,9 +103,16 @@ def fetch_jars() -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that differ."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tuple[subprocess.Popen[bytes], Broker]:
@@ -112,15 +120,16 @@ def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tu
 
     ``further`` are properties of one's own, ``listener`` is one more place to listen at, such as SSL://127.0.0.1:9093.
     """
-    port = free_port()
+    port, controller = free_ports(2)
     broker = Broker(f"127.0.0.1:{port}", jars, folder)
     properties = folder / "server.properties"
-    values = {"port": port, "controller": free_port(), "logs": folder / "logs"}
+    values = {"port": port, "controller": controller, "logs": folder / "logs"}
     properties.write_text(PROPERTIES.format(**values, listener=f",{listener}" if listener else "") + further)
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "log").open("wb") as log:
         storage = [*_java(jars), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-        subprocess.run(storage, stdout=log, stderr=log, check=True, timeout=60)
+        done = subprocess.run(storage, stdout=log, stderr=log, check=False, timeout=60)
+    assert done.returncode == 0, (folder / "log").read_text()[-2000:]
     return launch(broker), broker
 
 
