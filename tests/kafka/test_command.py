@@ -260,17 +260,18 @@ def test_tls_and_password(secure: tuple[OwnBroker, str, Path], store: LogStore, 
     variables = {"LINEAGELOG_CONSUME__KAFKA_FILE": str(tmp_path / "secrets"), "LINEAGELOG_LOG__LEVEL": "debug"}
     for workers, expected in (("1", 50), ("2", 0)):
         where = ("--brokers", address, "--topic", topic.name, "--database", url_of(store), "--workers", workers)
-        options = secure_options(certificate)
+        options = secure_options(certificate, **({"debug": "all"} if workers == "2" else {}))
         ran = run_process("consume", *where, "--until-end", "--json", *options, **variables)
         assert (ran.code, ran.json["stored"]) == (0, expected), ran
         assert "hunter2" not in ran.out + ran.err
+        assert ("librdkafka" in ran.err) is (workers == "2")
 
 
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"sasl.password": "wrong-one"}, "refuse us"),
-        ({"sasl.password": "hunter2", "ssl.ca.location": ""}, "certificate"),
+        ({"sasl.password": "wrong-one"}, "TLS or login at the Kafka brokers fails: sasl_ssl://"),
+        ({"sasl.password": "hunter2", "ssl.ca.location": ""}, "certificate verify failed"),
     ],
 )
 def test_who_is_refused_is_told(

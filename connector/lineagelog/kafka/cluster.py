@@ -63,7 +63,7 @@ class Cluster:
                 return found
             self._admin.poll(0)
             if self._last is not None and self._last.code() in _REFUSED:
-                raise SettingsError(f"the Kafka brokers {self._options.brokers} refuse us: {text_of(self._last)}")
+                raise SettingsError(f"TLS or login at the Kafka brokers fails: {text_of(self._last)}")
             if time.monotonic() >= deadline:
                 raise KafkaError(problem if self._last is None else f"{problem}: {text_of(self._last)}")
             time.sleep(_AGAIN_SECONDS)

@@ -364,7 +364,7 @@ class Worker:
         self.figures.problem = self._writer.problem
         self.figures.lags = {place: (self._held[place].stored, self._ends.get(place)) for place in active}
         is_idle = self._writer.pending == 0
-        if active and is_idle and self._is_time("tell", _TELL_EVERY):
+        if active and self._writer.problem is None and self._is_time("tell", _TELL_EVERY):
             epochs, ends = {place: self._held[place].epoch for place in active}, dict(self._ends)
             self._writer.submit(Once(lambda: self._offsets.tell(epochs, ends), lambda _: None))
         if self._until is not None and is_idle and not self._batch and self._is_time("until", _ASK_EVERY):

@@ -14,10 +14,13 @@ from msgspec import Struct
 from lineagelog.errors import SettingsError
 from lineagelog.event.redaction import mask_text
 
-_LOGGER: Final = logging.getLogger("lineagelog.kafka.librdkafka")
-"""librdkafka's own lines, one for every attempt to connect; what matters of them comes as errors, too."""
-_LOGGER.addHandler(logging.NullHandler())
-_LOGGER.propagate = False
+_SILENT: Final = logging.getLogger("lineagelog.kafka.silent")
+"""Takes librdkafka's own lines, one for every attempt to connect; what matters of them comes as errors, too."""
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+_DEBUG: Final = logging.getLogger("librdkafka")
+"""Takes them to our log where they are asked for, by librdkafka's setting ``debug``."""
+_DEBUG.setLevel(logging.DEBUG)
 
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "client.id": "lineagelog",
@@ -98,7 +101,8 @@ class ConsumerOptions(Struct, frozen=True):
         return admin
 
     def _common(self, on_error: Callable[[ClientError], None]) -> dict[str, Any]:
-        return {"bootstrap.servers": self.brokers, "error_cb": on_error, "logger": _LOGGER}
+        logger = _DEBUG if "debug" in self.kafka else _SILENT
+        return {"bootstrap.servers": self.brokers, "error_cb": on_error, "logger": logger}
 
 
 def _opened(kind: Any, settings: dict[str, Any]) -> Any:
