@@ -118,6 +118,22 @@ CREATE UNIQUE INDEX IF NOT EXISTS ol_forward_letter_event ON openlineage.ol_forw
 
 CREATE INDEX IF NOT EXISTS ol_forward_letter_state ON openlineage.ol_forward_letter (target, state, id);
 
+CREATE TABLE IF NOT EXISTS openlineage.ol_kafka_offset (
+	consumer_group TEXT COLLATE "C" NOT NULL,
+	topic TEXT COLLATE "C" NOT NULL,
+	partition INTEGER NOT NULL,
+	next_offset BIGINT NOT NULL,
+	end_offset BIGINT,
+	topic_id TEXT,
+	owner_epoch BIGINT NOT NULL,
+	owner TEXT NOT NULL,
+	claimed_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	stored_at TIMESTAMP WITH TIME ZONE,
+	seen_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	PRIMARY KEY (consumer_group, topic, partition)
+)
+ WITH (fillfactor = 50);
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_lineage_version (
 	lineage_hash UUID NOT NULL,
 	edges JSONB NOT NULL,
@@ -265,7 +281,19 @@ CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_before_2000" PARTITION OF "op
 
 CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_from_2100" PARTITION OF "openlineage"."ol_event" FOR VALUES FROM ('2100-01-01 00:00:00+00') TO (MAXVALUE);
 
-INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING;
+INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 2) ON CONFLICT (id) DO NOTHING;
+
+DO $migrate$ BEGIN -- to version 2: offsets of Kafka partitions
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 2 THEN
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_dead_letter"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_kafka_offset" TO ' || given.role; END LOOP; END;
+    UPDATE "openlineage"."ol_store" SET version = 2 WHERE id = 1;
+  END IF;
+END $migrate$;
 
 COMMENT ON TABLE openlineage.ol_assertion IS 'each data quality assertion of each event';
 
@@ -334,6 +362,22 @@ COMMENT ON COLUMN openlineage.ol_forward_letter.count IS 'times it was parked';
 COMMENT ON COLUMN openlineage.ol_forward_letter.parked_at IS 'first time';
 
 COMMENT ON COLUMN openlineage.ol_forward_letter.state IS 'parked, delivered, skipped or gone';
+
+COMMENT ON TABLE openlineage.ol_kafka_offset IS 'how far `lineagelog consume` is in each partition; moves in the transaction that stores the events';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.next_offset IS 'all before it is stored; where reading goes on';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.end_offset IS 'where the partition ended when it was last looked at';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.topic_id IS 'Kafka''s id of the topic: a topic made anew has another one';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.owner_epoch IS 'raised by each claim; an older one is fenced';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.owner IS 'host, process and a random part of who claimed it last';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.stored_at IS 'when next_offset moved last';
+
+COMMENT ON COLUMN openlineage.ol_kafka_offset.seen_at IS 'when the owner was last heard of';
 
 COMMENT ON TABLE openlineage.ol_lineage_version IS 'the column lineage of a dataset, once per content';
 

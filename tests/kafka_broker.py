@@ -7,6 +7,7 @@ Use the fixture ``kafka``: ``from tests.kafka_broker import kafka``. The jars ar
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import shutil
 import socket
@@ -34,8 +35,8 @@ PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{listener}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{listener}
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 num.partitions=3
@@ -102,30 +103,52 @@ def fetch_jars() -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_ports(1)[0]
 
 
-def start(folder: Path, jars: Path) -> tuple[subprocess.Popen[bytes], Broker]:
-    """Format the storage and start the broker; returns when it answers."""
-    port = free_port()
+def free_ports(count: int) -> list[int]:
+    """Ports that differ."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+
+
+def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tuple[subprocess.Popen[bytes], Broker]:
+    """Format the storage and start the broker; returns when it answers.
+
+    ``further`` are properties of one's own, ``listener`` is one more place to listen at, such as SSL://127.0.0.1:9093.
+    """
+    port, controller = free_ports(2)
+    broker = Broker(f"127.0.0.1:{port}", jars, folder)
     properties = folder / "server.properties"
-    properties.write_text(PROPERTIES.format(port=port, controller=free_port(), logs=folder / "logs"))
-    java = ["java", "-Xmx256m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*"]
+    values = {"port": port, "controller": controller, "logs": folder / "logs"}
+    properties.write_text(PROPERTIES.format(**values, listener=f",{listener}" if listener else "") + further)
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "log").open("wb") as log:
-        storage = [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-        subprocess.run(storage, stdout=log, stderr=log, check=True, timeout=60)
-        process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=folder)
-    broker = Broker(f"127.0.0.1:{port}", jars, folder)
+        storage = [*_java(jars), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+        done = subprocess.run(storage, stdout=log, stderr=log, check=False, timeout=60)
+    assert done.returncode == 0, (folder / "log").read_text()[-2000:]
+    return launch(broker), broker
+
+
+def launch(broker: Broker) -> subprocess.Popen[bytes]:
+    """Start the broker of a formatted storage, the first time or again; returns when it answers."""
+    command = [*_java(broker.jars), "kafka.Kafka", str(broker.folder / "server.properties")]
+    with (broker.folder / "log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=broker.folder)
     try:
         _wait(process, broker)
     except BaseException:
         process.kill()
         process.wait()
         raise
-    return process, broker
+    return process
+
+
+def _java(jars: Path) -> list[str]:
+    return ["java", "-Xmx256m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*"]
 
 
 def _wait(process: subprocess.Popen[bytes], broker: Broker) -> None:

@@ -7,7 +7,9 @@ LineageLogError
 │   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
 │   │   └── PartitionMissing  … for the events of a month only, because their partition is missing
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
-│   └── StoreTooNew       the tables were made by a newer lineagelog
+│   ├── StoreTooNew       the tables were made by a newer lineagelog
+│   └── ClaimLost         another worker has claimed a Kafka partition: nothing of the batch was stored
+├── KafkaError            Kafka cannot be consumed: no broker, no such topic, not allowed
 ├── IntakeFull            more events are waiting than the queue holds: try again later
 ├── TargetUnavailable     a target of forwarding does not take events now, for longer than was to be waited
 ├── TargetBusy            another process forwards to this target
@@ -51,6 +53,14 @@ class StoreNotCreated(StoreError):
 
 class StoreTooNew(StoreError):
     """The tables were made by a newer lineagelog than this one."""
+
+
+class ClaimLost(StoreError):
+    """Another worker has claimed one of the batch's Kafka partitions, or moved its offset; nothing was stored."""
+
+
+class KafkaError(LineageLogError):
+    """Kafka cannot be consumed: brokers that cannot be reached, an unknown topic, no permission."""
 
 
 class IntakeFull(LineageLogError):

@@ -56,6 +56,25 @@ class IntakeSettings(_Group):
         return self.max_event_mib * _MIB
 
 
+class ConsumeSettings(_Group):
+    """What `lineagelog consume` reads from Kafka, and how."""
+
+    brokers: str = ""
+    topics: tuple[str, ...] = ()
+    group: Annotated[str, Field(min_length=1)] = "lineagelog"
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    batch: Annotated[int, Field(ge=1, le=10_000)] = 500
+    batch_mib: Annotated[int, Field(ge=1, le=1024)] = 32
+    linger: Annotated[float, Field(ge=0, le=60)] = 0.1
+    offset_reset: Annotated[Literal["earliest", "latest"], BeforeValidator(_lower)] = "earliest"
+    start_timeout: Annotated[float, Field(ge=0, le=3600)] = 30
+    metrics_host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    kafka_file: UserPath | None = None
+    kafka: Mapping[str, str | int | float | bool] = {}
+    """Settings of librdkafka."""
+
+
 class LogSettings(_Group):
     """What the program says about its own work."""
 
@@ -82,6 +101,7 @@ class Settings(BaseSettings):
     data_dir: UserPath | None = None
     server: ServerSettings = ServerSettings()
     intake: IntakeSettings = IntakeSettings()
+    consume: ConsumeSettings = ConsumeSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}
     """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""

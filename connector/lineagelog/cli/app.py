@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from . import analyse, config, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
+from . import (
+    analyse,
+    config,
+    consume,
+    dead_letters,
+    doctor,
+    export,
+    forward,
+    lists,
+    load,
+    serve,
+    show,
+    status,
+    store,
+    tokens,
+)
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -24,6 +39,7 @@ app = typer.Typer(
 
 serve.register(app)
 load.register(app)
+consume.register(app)
 show.register(app)
 status.register(app)
 doctor.register(app)

@@ -36,7 +36,7 @@ def _config(
     if template:
         print(template_text(), end="")
         return
-    settings = session.settings.model_dump(by_alias=True, mode="json")
+    settings = _masked(session.settings.model_dump(by_alias=True, mode="json"))
     if settings["database"] is not None:
         settings["database"] = masked(settings["database"])
     if json:
@@ -44,6 +44,16 @@ def _config(
         return
     for line in _lines(settings):
         print(line)
+
+
+def _masked(value: Any, name: str = "") -> Any:
+    """Without what keys such as sasl.password hold; those that name a file or a variable are no secrets."""
+    from lineagelog.event.redaction import MASK, names_a_secret
+
+    if isinstance(value, dict):
+        return {key: _masked(member, key) for key, member in value.items()}
+    is_secret = isinstance(value, str) and (names_a_secret(name) or name.endswith(".pem"))
+    return MASK if is_secret and value and not name.endswith(("_file", "_env")) else value
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:

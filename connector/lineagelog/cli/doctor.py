@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from lineagelog.read import Status
     from lineagelog.store import LogStore
     from lineagelog.store.health import Access, Server
+    from lineagelog.store.kafka_offsets import OffsetRow
 
 _MAJORS: Final = range(15, 19)
 _SKEW: Final = timedelta(seconds=5)
 _FUTURE: Final = timedelta(hours=1)
+_UNSEEN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,17 @@ def check_status(status: Status, now: datetime) -> Iterator[Check]:
     letters = status.dead_letters.get("new", 0)
     see = "see `lineagelog dead-letters list`, then retry or discard them"
     yield Check("dead letters", str(letters), see if letters else None)
+    yield from check_kafka(status.kafka, now)
+
+
+def check_kafka(rows: Sequence[OffsetRow], now: datetime) -> Iterator[Check]:
+    """Judge the consumer groups: a worker tells every ten seconds that it lives."""
+    for (group, topic), some in groupby(rows, key=lambda row: (row.consumer_group, row.topic)):
+        known = list(some)
+        lag, seen = sum(row.lag or 0 for row in known), min(row.seen_at for row in known)
+        observed = f"group {group}, topic {topic}: lag {lag}, seen {duration(max(now - seen, timedelta()))} ago"
+        start = "start `lineagelog consume`, or delete the group's rows from ol_kafka_offset if it is no more"
+        yield Check("kafka", observed, start if now - seen > _UNSEEN else None)
 
 
 def _received(status: Status, now: datetime) -> str:

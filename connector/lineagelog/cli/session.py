@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from lineagelog.errors import SettingsError, StoreNotCreated
+from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly
 
 if TYPE_CHECKING:
     from lineagelog.event.parse import Check
@@ -90,13 +90,20 @@ def ensure(store: LogStore, *, create: bool) -> None:
     from lineagelog.store import tables
 
     try:
-        current = store.check_version() >= tables.VERSION
+        version = store.check_version()
     except StoreNotCreated:
         if not create:
             raise
-        current = False
-    if not current and create:
+        version = 0
+    if version >= tables.VERSION or not create:
+        return
+    try:
         store.create()
+    except StoreReadOnly as error:
+        if not version:
+            raise
+        needs = f"the store has version {version} and this lineagelog needs {tables.VERSION}"
+        raise StoreReadOnly(f"{needs}: run `lineagelog store init` as the owner") from error
 
 
 def with_password(url: str, file: Path | None) -> str:

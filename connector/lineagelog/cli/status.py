@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import typer
 
 from .command import command
-from .printing import Json, duration, print_facts, print_json
+from .printing import Json, duration, print_facts, print_json, text_of
 from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.read import Status
+    from lineagelog.store.kafka_offsets import OffsetRow
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +36,9 @@ def _status(session: Session, json: Json = False) -> None:
         counts = {table: count.rows for table, count in status.counts.items()}
         partitions = [asdict(partition) for partition in status.partitions]
         lag = None if status.lag is None else asdict(status.lag)
-        print_json({"schema": name, **asdict(status), "counts": counts, "partitions": partitions, "lag": lag})
+        kafka = [{**asdict(row), "lag": row.lag} for row in status.kafka]
+        nested = {"counts": counts, "partitions": partitions, "lag": lag, "kafka": kafka}
+        print_json({"schema": name, **asdict(status), **nested})
         return
     _print(name, status)
 
@@ -55,10 +60,21 @@ def _print(schema: str, status: Status) -> None:
         "dead letters": ", ".join(f"{count} {state}" for state, count in status.dead_letters.items()) or "none",
         "partitions": f"{len(status.partitions)} of ol_event",
     }
+    if status.kafka:
+        facts["kafka"] = "; ".join(_groups(status.kafka))
     print_facts(facts, width=20)
     print()
     for table, count in status.counts.items():
         print(f"{table:<20}{count.rows:>14,}{'' if count.exact else ' (estimated)'}")
+
+
+def _groups(rows: Iterable[OffsetRow]) -> Iterator[str]:
+    """A line per consumer group and topic."""
+    for (group, topic), some in groupby(rows, key=lambda row: (row.consumer_group, row.topic)):
+        known = list(some)
+        lag = sum(row.lag or 0 for row in known)
+        seen = max(row.seen_at for row in known)
+        yield f"group {group}, topic {topic}: {len(known)} partitions, lag {lag:,}, seen {text_of(seen)}"
 
 
 def _span(seconds: float) -> str:

@@ -32,6 +32,7 @@ class Reason(StrEnum):
     SCHEMA = "schema"
     BAD_ENCODING = "bad_encoding"
     REFUSED_BY_DATABASE = "refused_by_database"
+    INTERNAL_ERROR = "internal_error"
 
 
 class Notice(Struct, frozen=True, gc=False):

@@ -39,7 +39,7 @@ def load(
         bodies, positions = [delivery.body for delivery in chunk], [delivery.position for delivery in chunk]
         return door.take(bodies, source=source, positions=positions)
 
-    with _rare_collections(), ThreadPoolExecutor(connections, thread_name_prefix="lineagelog-load") as pool:
+    with rare_collections(), ThreadPoolExecutor(connections, thread_name_prefix="lineagelog-load") as pool:
         running: deque[Future[list[Outcome]]] = deque()
         try:
             for chunk in _batches(deliveries, batch):
@@ -67,7 +67,7 @@ def _batches(deliveries: Iterable[Delivery], count: int) -> Iterator[list[Delive
 
 
 @contextmanager
-def _rare_collections() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Let Python's cycle collector run rarely: events are trees without cycles, and it took an eighth of the time."""
     before = gc.get_threshold()
     gc.set_threshold(100_000, 20, 100)

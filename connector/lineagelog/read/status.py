@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, func, select, text
 
 from lineagelog.store import tables
 from lineagelog.store.engine import translated_errors
+from lineagelog.store.kafka_offsets import OffsetRow, offset_rows
 from lineagelog.store.schema import LogStoreSchema
 
 from .making import utc
@@ -65,6 +66,8 @@ class Status(Struct, frozen=True):
     dead_letters: dict[str, int]
     """By state."""
     partitions: tuple[Partition, ...]
+    kafka: tuple[OffsetRow, ...]
+    """How far `lineagelog consume` is; empty where nothing was consumed."""
 
 
 _SIZES: Final = text("""
@@ -92,6 +95,7 @@ _PARTITIONS: Final = text("""
 def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
     """Read the figures. Raises StoreUnavailable and StoreNotCreated."""
     event, store, letter = (schema.t(n) for n in (tables.EVENT_TABLE, tables.STORE_TABLE, tables.DEAD_LETTER_TABLE))
+    kafka = tuple(offset_rows(engine, schema))
     with translated_errors(), engine.connect() as connection:
         version, created, floor = connection.execute(
             select(store.c.version, store.c.created_at, store.c.retention_floor)
@@ -113,6 +117,7 @@ def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
             lag=_lag(connection, schema),
             dead_letters={state: count for state, count in states},  # noqa: C416  # rows, not pairs, to mypy
             partitions=tuple([Partition(*row) for row in connection.execute(_PARTITIONS, where)]),
+            kafka=kafka,
         )
 
 

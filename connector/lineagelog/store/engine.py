@@ -36,11 +36,11 @@ _UNAVAILABLE: Final = (
 _NOT_CREATED: Final = (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColumn)
 
 
-def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10) -> Engine:
+def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle_in_transaction: int = 300) -> Engine:
     """An engine for a database URL (``postgresql://user:password@host:port/database?option=…``).
 
-    Sessions run in UTC and name themselves `lineagelog`. Raises SettingsError for a URL that is none. Nothing is
-    connected yet.
+    Sessions run in UTC and name themselves `lineagelog`; the server ends one that leaves a transaction idle for
+    ``idle_in_transaction`` seconds. Raises SettingsError for a URL that is none. Nothing is connected yet.
     """
     try:
         parsed = make_url(url)
@@ -58,7 +58,8 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10) -> E
             "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
             "prepare_threshold": None,  # after a rollback psycopg deallocates all, ours (see pipeline.py) too
-            "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c idle_in_transaction_session_timeout=300000",
+            "options": "-c timezone=UTC -c datestyle=ISO -c jit=off "
+            f"-c idle_in_transaction_session_timeout={idle_in_transaction}s",
         },
     )
 

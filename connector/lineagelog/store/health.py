@@ -14,7 +14,7 @@ from .engine import driver_connection, translated_errors
 from .partitions import Partitions, months_of
 from .schema import LogStoreSchema
 
-_TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE)
+_TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE, tables.KAFKA_OFFSET_TABLE)
 _SERVER: Final = """
     SELECT current_setting('server_version_num')::int / 10000 AS major,
            split_part(current_setting('server_version'), ' ', 1) AS version,

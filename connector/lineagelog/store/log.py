@@ -100,15 +100,17 @@ class LogStore:
     # --- definition -------------------------------------------------------------------------------------------------
 
     def create(self) -> None:
-        """Create what is missing of schema, tables and indexes; change nothing that is there.
+        """Create what is missing of schema, tables and indexes, and migrate an older store; nothing is lost.
 
-        Raises StoreTooNew if the store was made by a later version, and SettingsError for a database that is not UTF-8.
+        Raises StoreTooNew, before anything is done, if the store was made by a later version, and SettingsError for a
+        database that is not UTF-8.
         """
         with translated_errors(), driver_connection(self.engine) as connection:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
                 raise SettingsError(f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (advisory_key(self.schema, "create"),))
+            self._refuse_newer(connection)
             for statement in self.schema.ddl_statements():
                 connection.execute(statement)
             if self._commented(connection) is False:
@@ -117,9 +119,21 @@ class LogStore:
             connection.commit()
         self.check_version()
 
+    def _refuse_newer(self, connection: psycopg.Connection[Any]) -> None:
+        """Keep our definitions away from a store that a later version made."""
+        name = self.schema.table(tables.STORE_TABLE)
+        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
+        if row is not None and row[0]:
+            found = connection.execute(f"SELECT version FROM {name}").fetchone()
+            _refuse_later(found[0] if found else 0)
+
     def _commented(self, connection: psycopg.Connection[Any]) -> bool:
-        name = self.schema.table(tables.TOKEN_TABLE)
-        row = connection.execute("SELECT obj_description(%s::regclass, 'pg_class') IS NOT NULL", (name,)).fetchone()
+        """Whether every table is described; if so, nothing is done, since COMMENT waits for locks."""
+        names = [table.name for table in self.schema.metadata.sorted_tables]
+        query = """
+            SELECT bool_and(obj_description(c.oid, 'pg_class') IS NOT NULL) FROM pg_catalog.pg_class c
+            JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = ANY (%s)"""
+        row = connection.execute(query, (self.schema.schema_name, names)).fetchone()
         return row is not None and bool(row[0])
 
     def check_version(self) -> int:
@@ -127,10 +141,7 @@ class LogStore:
         store = self.schema.t(tables.STORE_TABLE)
         with translated_errors(), self.engine.connect() as connection:
             version = int(connection.execute(select(store.c.version)).scalar_one())
-        if version > tables.VERSION:
-            raise StoreTooNew(
-                f"the store has version {version} and this lineagelog knows up to {tables.VERSION}: install a newer one"
-            )
+        _refuse_later(version)
         return version
 
     def forget(self) -> None:
@@ -249,6 +260,13 @@ class LogStore:
         for event_hash, index in places.items():
             verdicts[index] = Verdict.STORED if event_hash in batch.new else Verdict.DUPLICATE
         return Appended(tuple(verdicts))
+
+
+def _refuse_later(version: int) -> None:
+    if version > tables.VERSION:
+        raise StoreTooNew(
+            f"the store has version {version} and this lineagelog knows up to {tables.VERSION}: install a newer one"
+        )
 
 
 def _ours(error: Exception) -> Exception:

@@ -48,7 +48,7 @@ from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
 
 from lineagelog.errors import SettingsError
 
-from . import tables
+from . import migrations, tables
 from .merge import run_dataset_merge, run_merge
 from .tables import Time
 
@@ -116,9 +116,9 @@ class LogStoreSchema:
     # --- definition -------------------------------------------------------------------------------------------------
 
     def ddl_statements(self) -> list[str]:
-        """The statements that create schema, tables, indexes and the two catch-all partitions.
+        """The statements that create schema, tables, indexes and the two catch-all partitions, and migrate older ones.
 
-        Each does nothing if its object exists. They need no parameters and are run in order.
+        Each does nothing if its object exists. They need no parameters and are run in order, in one transaction.
         """
         statements: list[ClauseElement] = [CreateSchema(self.schema_name, if_not_exists=True)]
         statements += [CreateSequence(sequence, if_not_exists=True) for sequence in self._sequences]
@@ -136,7 +136,7 @@ class LogStoreSchema:
         ]
         store = self.table(tables.STORE_TABLE)
         texts.append(f"INSERT INTO {store} (id, version) VALUES (1, {tables.VERSION}) ON CONFLICT (id) DO NOTHING")
-        return texts
+        return texts + migrations.statements(self)
 
     def comment_statements(self) -> list[str]:
         """The statements that describe tables and columns in the catalog, for people who look there."""

@@ -29,8 +29,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import UserDefinedType
 
-VERSION: Final = 1
-"""Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store."""
+VERSION: Final = 2
+"""Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store (`migrations.py`)."""
 
 EVENT_TABLE: Final = "ol_event"
 RUN_TABLE: Final = "ol_run"
@@ -44,6 +44,7 @@ STORE_TABLE: Final = "ol_store"
 TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
 FORWARD_CURSOR_TABLE: Final = "ol_forward_cursor"
 FORWARD_LETTER_TABLE: Final = "ol_forward_letter"
+KAFKA_OFFSET_TABLE: Final = "ol_kafka_offset"
 
 DATA_TABLES: Final = (
     EVENT_TABLE,
@@ -144,6 +145,7 @@ def build(schema_name: str) -> MetaData:
     _store(metadata)
     _token(metadata)
     _forward(metadata)
+    _kafka(metadata)
     return metadata
 
 
@@ -440,3 +442,23 @@ def _forward(metadata: MetaData) -> None:
     identity = (letter.c.target, letter.c.run_id, letter.c.event_time, letter.c.event_type, letter.c.event_hash)
     Index("ol_forward_letter_event", *identity, unique=True)
     Index("ol_forward_letter_state", letter.c.target, letter.c.state, letter.c.id)
+
+
+def _kafka(metadata: MetaData) -> None:
+    Table(
+        KAFKA_OFFSET_TABLE,
+        metadata,
+        Column("consumer_group", Name, primary_key=True),
+        Column("topic", Name, primary_key=True),
+        Column("partition", Integer, primary_key=True, autoincrement=False),
+        Column("next_offset", BigInteger, nullable=False, comment="all before it is stored; where reading goes on"),
+        Column("end_offset", BigInteger, comment="where the partition ended when it was last looked at"),
+        Column("topic_id", Text, comment="Kafka's id of the topic: a topic made anew has another one"),
+        Column("owner_epoch", BigInteger, nullable=False, comment="raised by each claim; an older one is fenced"),
+        Column("owner", Text, nullable=False, comment="host, process and a random part of who claimed it last"),
+        Column("claimed_at", Time, nullable=False, server_default=func.now()),
+        Column("stored_at", Time, comment="when next_offset moved last"),
+        Column("seen_at", Time, nullable=False, server_default=func.now(), comment="when the owner was last heard of"),
+        comment="how far `lineagelog consume` is in each partition; moves in the transaction that stores the events",
+        postgresql_with={"fillfactor": 50},
+    )

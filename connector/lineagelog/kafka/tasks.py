@@ -1,0 +1,187 @@
+"""What a worker does in the database: claim partitions, store batches, say that it lives, ask how far its group is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import structlog
+from msgspec import Struct, structs
+
+from lineagelog.errors import ClaimLost, LineageLogError
+from lineagelog.event.model import Event, Reason, Rejected
+from lineagelog.intake.group import place_of
+from lineagelog.store import LogStore, Verdict
+from lineagelog.store.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Place, Start
+
+from .batch import Batch
+from .cluster import Cluster, Extent
+from .records import SOURCE, Item
+from .writer import Writer
+
+_DEFECT_TRIES: Final = 3
+
+_log = structlog.get_logger(__name__)
+
+type Then = Callable[[Any], None]
+
+
+class Stored(Struct):
+    """What became of a batch."""
+
+    verdicts: Counter[str]
+    reasons: Counter[str]
+    """Of the dead letters."""
+
+
+class StoreBatch:
+    """Store a batch and move its offsets. Result: Stored, LostPlaces, Dropped."""
+
+    def __init__(
+        self, store: LogStore, offsets: KafkaOffsets, batch: Batch, failures: Counter[str], then: Then
+    ) -> None:
+        self.batch = batch
+        self.then = then
+        self._store, self._offsets = store, offsets
+        self._failures = failures
+        self._stored = Stored(Counter(), Counter())
+
+    def run(self, writer: Writer) -> Stored:
+        """Until it is stored. Raises LostPlaces, Dropped; then a part may be stored that defects had split off."""
+        if writer.is_broken:
+            raise LostPlaces("the batch before was fenced", ())
+        try:
+            self._persist(writer, self.batch)
+        except ClaimLost:
+            writer.is_broken = True
+            raise
+        return self._stored
+
+    def _persist(self, writer: Writer, batch: Batch) -> None:
+        problem: Exception | None = None
+        for attempt in range(_DEFECT_TRIES):
+            try:
+                writer.persist(lambda: self._append(batch), "storing", self._failed)
+                return
+            except LineageLogError:
+                raise
+            except AdvancedBefore:
+                self._count(
+                    batch, [Verdict.DEAD if isinstance(i, Rejected) else Verdict.STORED for i in batch.items], {}
+                )
+                return
+            except Exception as error:  # a defect of ours must neither end the worker nor hold up the partition
+                self._failed(type(error).__name__)
+                _log.error("append failed", action="store", events=batch.events, attempt=attempt, error=place_of(error))
+                problem = error
+        for part in batch.halves() if len(batch.records) > 1 else [_refused(batch, problem)]:
+            self._persist(writer, part)
+
+    def _append(self, batch: Batch) -> None:
+        moves, items = batch.moves, batch.items
+        appended = self._store.append(
+            items,
+            source=SOURCE,
+            positions=batch.positions,
+            in_transaction=lambda connection: self._offsets.advance(connection, moves),
+        )
+        self._count(batch, appended.verdicts, appended.refusals)
+
+    def _failed(self, name: str) -> None:
+        self._failures[name] += 1
+
+    def _count(self, batch: Batch, verdicts: Any, refusals: Mapping[int, Rejected]) -> None:
+        self._stored.verdicts.update(verdict.value for verdict in verdicts)
+        for index, item in enumerate(batch.items):
+            found = refusals.get(index, item)
+            if isinstance(found, Rejected):
+                self._stored.reasons[found.reason.value] += 1
+
+
+def _refused(batch: Batch, error: Exception | None) -> Batch:
+    """The batch with its events as dead letters."""
+    detail = f"internal error: {place_of(error) if error else 'unknown'}"
+
+    def refuse(item: Item) -> Item:
+        return item if isinstance(item, Rejected) else refusal(item.raw or item.body, detail, item)
+
+    refused = Batch()
+    refused.records = [structs.replace(record, items=[*map(refuse, record.items)]) for record in batch.records]
+    refused.spans, refused.events, refused.size = batch.spans, batch.events, batch.size
+    return refused
+
+
+def refusal(payload: bytes, detail: str, event: Event | None = None) -> Rejected:
+    """The dead letter of an event that met a defect of ours."""
+    known = () if event is None else (event.run_id or None, event.job_namespace or None, event.job_name or None)
+    return Rejected(Reason.INTERNAL_ERROR, "$", detail, payload, *known)
+
+
+class ClaimPlaces:
+    """Take partitions over and find where to go on. Result: claims by partition, without those that cannot be asked."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        offsets: KafkaOffsets,
+        places: Mapping[Place, bool],
+        reset: str,
+        failures: Counter[str],
+        then: Then,
+    ) -> None:
+        self.then = then
+        self._cluster, self._offsets, self._failures = cluster, offsets, failures
+        self._places, self._reset = places, reset
+        """Partitions, and whether the brokers say that they do not have what follows."""
+
+    def run(self, writer: Writer) -> dict[Place, Claim]:
+        """Until it is done. Raises Dropped."""
+        writer.is_broken = False  # what was built on a fenced batch came before this
+        extents = self._cluster.look(self._places)
+        starts = [Start(place, self._begin(it), it.high, it.topic_id) for place, it in extents.items()]
+        claims = writer.persist(lambda: self._offsets.claim(starts), "claiming", self._failed)
+        settled: dict[Place, Claim] = {}
+        for claim in claims:
+            try:
+                settled[claim.place] = self._settled(writer, claim, extents[claim.place])
+            except ClaimLost:
+                _log.info("claimed by another worker meanwhile", action="claim", partition=str(claim.place))
+        return settled
+
+    def _begin(self, extent: Extent) -> int:
+        return extent.low if self._reset == "earliest" else extent.high
+
+    def _failed(self, name: str) -> None:
+        self._failures[name] += 1
+
+    def _settled(self, writer: Writer, claim: Claim, extent: Extent) -> Claim:
+        """The claim, put where Kafka has records if it has none there any more."""
+        at = claim.next_offset
+        about: dict[str, Any] = {"action": "claim", "partition": str(claim.place), "next_offset": at}
+        if None not in (claim.topic_id, extent.topic_id) and claim.topic_id != extent.topic_id:
+            begin = extent.low
+            _log.warning("the topic was made anew: beginning at its start", begin=begin, **about)
+        elif self._places[claim.place] and not extent.low <= at <= extent.high:
+            begin = self._begin(extent)
+            gone = "records were deleted by retention before they were read"
+            what = gone if at < extent.low else "the topic lost records that were read already"
+            _log.error(what, begin=begin, low=extent.low, high=extent.high, lost=max(begin - at, 0), **about)
+        else:
+            _log.info("claimed", epoch=claim.epoch, end=extent.high, first=claim.is_first, **about)
+            return claim
+        writer.persist(lambda: self._offsets.restart(claim, begin, extent.topic_id), "claiming", self._failed)
+        skipped = max(begin - at, 0) if claim.topic_id == extent.topic_id else 0
+        return structs.replace(claim, next_offset=begin, topic_id=extent.topic_id, skipped=skipped)
+
+
+class Once:
+    """Something that is worth one try: if it fails, the next time will tell. Result: what it gave, or the error."""
+
+    def __init__(self, action: Callable[[], Any], then: Then) -> None:
+        self.then = then
+        self._action = action
+
+    def run(self, _: Writer) -> Any:
+        """Do it."""
+        return self._action()

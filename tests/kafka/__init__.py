@@ -1,0 +1,1 @@
+"""The Kafka consumer against a real broker and a real PostgreSQL."""

@@ -1,0 +1,236 @@
+"""A store of an earlier version becomes one of this version, with everything that is in it.
+
+version_1.sql is what `sql/schema.sql` was when version 1 was current; it is frozen.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineagelog.errors import StoreReadOnly, StoreTooNew
+from lineagelog.event.parse import parse
+from lineagelog.read import Reader
+from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, migrations, open_engine, tables
+from tests.support import ROOT, connect, encode, event, run_here
+
+from .test_sql_files import CATALOG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERSION_1 = (Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8")
+BODIES = [encode(event(f"run-{number}", eventTime=f"2026-0{number % 3 + 1}-01T00:00:00Z")) for number in range(9)]
+
+
+@pytest.fixture
+def old_url(database_url: str) -> str:
+    """A database with a store of version 1 in which events, dead letters and a token are."""
+    with connect(database_url) as connection:
+        connection.execute(VERSION_1.encode())
+    engine = open_engine(database_url)
+    store = LogStore(engine)
+    assert store.check_version() == 1
+    appended = store.append([parse(body) for body in (*BODIES, b"{")], positions=[str(n) for n in range(10)])
+    assert (appended.stored, appended.dead) == (9, 1)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO openlineage.ol_token (name, sha256, scopes) VALUES ('t', '\\x01', '{read}')"
+        )
+        connection.exec_driver_sql("UPDATE openlineage.ol_store SET retention_floor = '2020-01-01Z'")
+    engine.dispose()
+    return database_url
+
+
+@pytest.fixture
+def old_store(old_url: str) -> Iterator[LogStore]:
+    engine = open_engine(old_url, pool_size=3)
+    yield LogStore(engine)
+    engine.dispose()
+
+
+def everything(url: str) -> dict[str, list[Any]]:
+    """All rows of all tables of version 1 but the version itself."""
+    with connect(url) as connection:
+        names = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'openlineage'::regnamespace AND relkind IN ('r', 'p') "
+            "AND NOT relispartition AND relname <> 'ol_kafka_offset' ORDER BY 1"
+        ).fetchall()
+        found = {}
+        for (name,) in names:
+            columns = "retention_floor, created_at" if name == "ol_store" else "t::text"
+            rows = connection.execute(f"SELECT {columns} FROM openlineage.{name} t ORDER BY 1".encode()).fetchall()
+            found[name] = rows
+        return found
+
+
+def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, old_url: str, databases: Any) -> None:
+    """Nothing is lost, the catalog is that of a new store, and reading, verifying and appending go on."""
+    before = everything(old_url)
+    assert len(before["ol_event"]) == 9
+    old_store.create()
+    assert everything(old_url) == before
+    assert old_store.check_version() == tables.VERSION == 2
+    assert list(Verifier(old_store).verify()) == []
+    assert Reader(old_store.engine).status().counts["ol_event"].rows == 9
+    appended = old_store.append([parse(BODIES[0]), parse(encode(event("new")))])
+    assert appended.verdicts == (Verdict.DUPLICATE, Verdict.STORED)
+    with databases.new() as url:
+        engine = open_engine(url)
+        LogStore(engine).create()
+        engine.dispose()
+        assert without_months(url) == without_months(old_url)
+    old_store.create()
+    assert old_store.check_version() == 2
+
+
+def without_months(url: str) -> list[Any]:
+    """The catalog of a store, without its monthly partitions."""
+    with connect(url) as connection:
+        rows = connection.execute(CATALOG.encode()).fetchall()
+    return [row for row in rows if "ol_event_y" not in str(row)]
+
+
+def test_the_sql_file_migrates_too(old_url: str, old_store: LogStore) -> None:
+    """sql/schema.sql, by psql, does to an old store what create() does."""
+    with connect(old_url) as connection:
+        for _ in range(2):
+            connection.execute((ROOT / "sql" / "schema.sql").read_bytes())
+    assert old_store.check_version() == 2
+    with connect(old_url) as connection:
+        by_file = connection.execute(CATALOG.encode()).fetchall()
+    old_store.create()
+    with connect(old_url) as connection:
+        assert connection.execute(CATALOG.encode()).fetchall() == by_file
+
+
+def test_rights_come_along(old_url: str, old_store: LogStore) -> None:
+    """Roles that may write, and those that may read, may do so with the new table: nobody grants again."""
+    with connect(old_url, autocommit=True) as connection:
+        for statement in (
+            'CREATE ROLE "kafka writer"',
+            "CREATE ROLE kafka_reader",
+            'GRANT SELECT, INSERT, UPDATE ON openlineage.ol_dead_letter TO "kafka writer"',
+            "GRANT SELECT ON openlineage.ol_dead_letter TO kafka_reader",
+        ):
+            connection.execute(statement.encode())
+        try:
+            old_store.create()
+            query = "SELECT has_table_privilege(%s, 'openlineage.ol_kafka_offset', %s)"
+            found = {
+                (role, right): connection.execute(query, (role, right)).fetchone()
+                for role in ("kafka writer", "kafka_reader")
+                for right in ("SELECT", "INSERT", "UPDATE", "DELETE")
+            }
+        finally:
+            for role in ('"kafka writer"', "kafka_reader"):
+                connection.execute(f"DROP OWNED BY {role}".encode())
+                connection.execute(f"DROP ROLE {role}".encode())
+    assert [key for key, row in found.items() if row == (True,)] == [
+        ("kafka writer", "SELECT"),
+        ("kafka writer", "INSERT"),
+        ("kafka writer", "UPDATE"),
+        ("kafka_reader", "SELECT"),
+    ]
+
+
+_CREATE = """
+import sys
+from lineagelog.store import LogStore, open_engine
+store = LogStore(open_engine(sys.argv[1]))
+sys.stdin.readline()
+store.create()
+print(store.check_version())
+"""
+
+
+def test_processes_that_migrate_at_once(old_url: str, old_store: LogStore) -> None:
+    """One does it, the others wait for it: all end well, nothing is done twice or lost."""
+    before = everything(old_url)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _CREATE, old_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ended = [process.communicate(timeout=60) for process in processes]
+    assert [(out, error) for out, error in ended] == [("2\n", "")] * 3
+    assert everything(old_url) == before
+    assert old_store.check_version() == 2
+
+
+def test_writers_go_on_while_it_is_migrated(old_store: LogStore) -> None:
+    """A batch that is being stored, and a reader, neither break the migration nor are broken by it."""
+    with old_store.engine.connect() as reading:
+        reading.exec_driver_sql("SELECT count(*) FROM openlineage.ol_event")  # holds its locks until the end
+        old_store.create()
+        assert old_store.append([parse(encode(event("meanwhile")))]).stored == 1
+    assert list(Verifier(old_store).verify()) == []
+
+
+def test_an_older_program_refuses_a_newer_store(old_store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so before it touches anything, in create() as well as when it looks at the version."""
+    old_store.create()
+    with old_store.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE openlineage.ol_forward_cursor")  # as a later version might
+    monkeypatch.setattr(tables, "VERSION", 1)
+    for call in (old_store.create, old_store.check_version):
+        with pytest.raises(StoreTooNew, match="the store has version 2 and this lineagelog knows up to 1"):
+            call()
+    with old_store.engine.connect() as connection:
+        found = connection.exec_driver_sql("SELECT to_regclass('openlineage.ol_forward_cursor')").scalar()
+    assert found is None
+
+
+def test_the_commands_migrate_and_say_who_must(old_url: str) -> None:
+    """`doctor` finds the old version, `store init` migrates; a role that may not is told what to do."""
+    checks = {check["subject"]: check for check in run_here("doctor", "--json", "--database", old_url).json["checks"]}
+    assert checks["tables"]["observed"] == "schema openlineage: ol_kafka_offset"
+    assert "store init" in checks["tables"]["advice"]
+    assert run_here("status", "--database", old_url).code == 0
+    with connect(old_url, autocommit=True) as connection:
+        connection.execute(b"CREATE ROLE old_writer LOGIN")
+        try:
+            connection.execute(b"GRANT USAGE ON SCHEMA openlineage TO old_writer")
+            connection.execute(b"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA openlineage TO old_writer")
+            as_writer = old_url.replace("://lineagelog@", "://old_writer@")
+            refused = run_here("load", "-", "--database", as_writer, stdin=b"")
+            assert (refused.code, refused.err.count("\n")) == (2, 1)
+            assert "the store has version 1 and this lineagelog needs 2: run `lineagelog store init`" in refused.err
+        finally:
+            connection.execute(b"DROP OWNED BY old_writer")
+            connection.execute(b"DROP ROLE old_writer")
+    assert run_here("store", "init", "--database", old_url).out.endswith("version 2\n")
+
+
+def test_the_steps_lead_to_this_version() -> None:
+    """Each version has its step, in order, and the last one is the version that new stores have."""
+    versions = [step.version for step in migrations.STEPS]
+    assert versions == list(range(2, tables.VERSION + 1))
+    statements = migrations.statements(LogStoreSchema("it's a store"))
+    assert [f"to version {version}:" in text for version, text in zip(versions, statements, strict=True)] == [True]
+
+
+def test_read_only_database_is_told(old_url: str) -> None:
+    """A migration that the database refuses changes nothing."""
+    with connect(old_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'.encode())
+    engine = open_engine(old_url)
+    with pytest.raises(StoreReadOnly):
+        LogStore(engine).create()
+    engine.dispose()
+    with connect(old_url) as connection:
+        assert connection.execute(b"SELECT version FROM openlineage.ol_store").fetchone() == (1,)
