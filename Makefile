@@ -4,7 +4,7 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints
+.PHONY: setup run test check format bench soak wheel compiled pure clean sql help constraints
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,8 +43,14 @@ soak: setup ## long repeats: crashes, a million events, a thousand examples of e
 wheel: setup ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
-clean: ## remove what make built
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+compiled: setup ## build the compiled forms of native/ in place (needs cargo): the same results, faster
+	$(BIN)/python hatch_build.py
+
+pure: ## remove what `make compiled` built
+	rm -f connector/lineagelog/_compiled.*.so
+
+clean: pure ## remove what make built
+	rm -rf $(VENV) dist build native/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp
