@@ -23,14 +23,15 @@ import psycopg
 from benchmarks import reads, serving
 from benchmarks.generator import generate
 from benchmarks.writers import (
+    Appending,
     Figure,
     Limit,
     Naive,
-    append_all,
     append_in_processes,
     create_store,
     timed,
 )
+from lineagelog import compiled
 from lineagelog.store.embedded import EmbeddedPostgres
 
 type Round = dict[str, Figure]
@@ -62,31 +63,26 @@ def settle(dsn: str) -> None:
 
 def writers_round(url: str, dsn: str, bodies: list[bytes]) -> Round:
     """Each writer once, on an empty table or store."""
-    limit, append = Limit(dsn), partial(append_all, url, "bench")
+    limit, appending = Limit(dsn), partial(Appending, url, "bench")
     few = bodies[: max(len(bodies) // 15, 500)]
     figures: list[Figure] = []
     for name, binary in (("a  COPY of raw JSON", False), ("a' the same, binary", True)):
         chunks = limit.prepare(bodies, binary=binary)
         limit.create()
         settle(dsn)
-        figures.append(timed(name, bodies, lambda: limit.write(chunks, binary=binary)))  # noqa: B023
-    for name, given, write in (
-        ("b  naive, one transaction per event", few, lambda: Naive(dsn, "bench").write(few)),
-        ("c1 append, batch 1", few, lambda: append(few, batch=1, connections=1)),
-        (
-            "c  append, one process, 1 connection",
-            bodies,
-            lambda: append(bodies, batch=500, connections=1),
-        ),
-        (
-            "c  append, one process, 2 connections",
-            bodies,
-            lambda: append(bodies, batch=500, connections=2),
-        ),
+        figures.append(timed(name, bodies, partial(limit.write, chunks, binary=binary)))
+    create_store(url, "bench")
+    settle(dsn)
+    figures.append(timed("b  naive, one transaction per event", few, partial(Naive(dsn, "bench").write, few)))
+    for name, given, batch, connections in (
+        ("c1 append, batch 1", few, 1, 1),
+        ("c  append, one process, 1 connection", bodies, 500, 1),
+        (APPEND, bodies, 500, 2),
     ):
         create_store(url, "bench")
         settle(dsn)
-        figures.append(timed(name, given, write))
+        write = appending(batch=batch, connections=connections).write
+        figures.append(timed(name, given, partial(write, given)))
     create_store(url, "bench")
     settle(dsn)
     figures.append(append_in_processes("c2 append, two processes", url, "bench", bodies, 2))
@@ -140,7 +136,10 @@ def main() -> None:
     options = parser.parse_args()
     parts = set(options.only.split(","))
     bodies = list(generate(options.events))
-    print(f"{options.events:,} events, mean {sum(map(len, bodies)) / len(bodies):,.0f} bytes, {platform.machine()}")
+    form = "compiled" if compiled.IN_USE else "pure Python"
+    print(
+        f"{options.events:,} events, mean {sum(map(len, bodies)) / len(bodies):,.0f} bytes, {platform.machine()}, {form}"
+    )
     with database(options.database) as (url, dsn):
         with psycopg.connect(dsn) as connection:
             print(f"PostgreSQL {connection.info.server_version // 10_000}, {os.cpu_count()} cores\n", flush=True)
