@@ -137,9 +137,8 @@ def main() -> None:
     parts = set(options.only.split(","))
     bodies = list(generate(options.events))
     form = "compiled" if compiled.IN_USE else "pure Python"
-    print(
-        f"{options.events:,} events, mean {sum(map(len, bodies)) / len(bodies):,.0f} bytes, {platform.machine()}, {form}"
-    )
+    size = sum(map(len, bodies)) / len(bodies)
+    print(f"{options.events:,} events, mean {size:,.0f} bytes, {platform.machine()}, {form}")
     with database(options.database) as (url, dsn):
         with psycopg.connect(dsn) as connection:
             print(f"PostgreSQL {connection.info.server_version // 10_000}, {os.cpu_count()} cores\n", flush=True)

@@ -295,9 +295,7 @@ pub fn plain_length(text: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut at = 0;
     while let Some(eight) = text.get(at..at + 8) {
-        let word = u64::from_le_bytes([
-            eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7],
-        ]);
+        let word = u64::from_le_bytes([eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]]);
         let quote = word ^ (ONES * u64::from(b'"'));
         let slash = word ^ (ONES * u64::from(b'\\'));
         let found = (quote.wrapping_sub(ONES) & !quote)

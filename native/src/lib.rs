@@ -5,11 +5,18 @@ mod canonical;
 mod tree;
 mod wire;
 
+use std::io::Write;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use sha2::{Digest, Sha256};
 
 use tree::{Reader, Wanted};
+
+/// Around the rows of a binary COPY.
+const START: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+const END: &[u8] = &[0xff, 0xff];
 
 /// Reads events; made of what is looked at in them.
 #[pyclass(frozen)]
@@ -77,19 +84,30 @@ fn encode_array<'py>(py: Python<'py>, code: u8, oid: i32, values: &Bound<'py, Py
 /// See store/wire.py; `codes` has a letter for each column.
 #[pyfunction]
 fn encode_rows<'py>(py: Python<'py>, codes: &[u8], rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    let mut out = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0".to_vec();
+    let width = i16::try_from(codes.len())?.to_be_bytes();
+    let mut table = Vec::new();
+    let mut size = START.len() + END.len();
     for row in rows.try_iter()? {
         let row = row?.cast_into::<PyTuple>()?;
-        out.extend_from_slice(&i16::try_from(codes.len())?.to_be_bytes());
         if row.len() != codes.len() {
-            return Err(pyo3::exceptions::PyValueError::new_err("a row has another number of columns"));
+            return Err(PyValueError::new_err("a row has another number of columns"));
         }
+        size += width.len();
         for (code, value) in codes.iter().zip(row.iter_borrowed()) {
-            wire::put(&mut out, *code, &value)?;
+            size += wire::size(*code, &value)?;
         }
+        table.push(row);
     }
-    out.extend_from_slice(&[0xff, 0xff]);
-    Ok(PyBytes::new(py, &out))
+    PyBytes::new_with(py, size, |mut out| {
+        out.write_all(START)?;
+        for row in table {
+            out.write_all(&width)?;
+            for (code, value) in codes.iter().zip(row.iter_borrowed()) {
+                wire::put(&mut out, *code, &value)?;
+            }
+        }
+        Ok(out.write_all(END)?)
+    })
 }
 
 #[pymodule]

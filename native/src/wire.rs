@@ -1,5 +1,7 @@
 //! PostgreSQL's binary format of rows and arrays; the reference is `store/wire.py`.
 
+use std::io::Write;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDateAccess, PyDateTime, PyInt, PyString, PyTimeAccess, PyTzInfo, PyTzInfoAccess};
@@ -8,11 +10,25 @@ const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 const DAYS_TO_2000: i64 = 730_425; // from 0000-03-01
 const DAY: i64 = 86_400_000_000;
 
-/// Append a value as the wire has it: its length, then its data.
-pub fn put(out: &mut Vec<u8>, code: u8, value: &Bound<'_, PyAny>) -> PyResult<()> {
+/// How many bytes `put` takes for a value.
+pub fn size(code: u8, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     if value.is_none() {
-        out.extend_from_slice(&NULL);
-        return Ok(());
+        return Ok(4);
+    }
+    Ok(match code {
+        b't' => 4 + value.cast::<PyString>()?.to_str()?.len(),
+        b'x' => 4 + value.cast::<PyBytes>()?.as_bytes().len(),
+        b'j' => 5 + value.cast::<PyBytes>()?.as_bytes().len(),
+        b'o' => 5,
+        b'i' => 8,
+        _ => 12,
+    })
+}
+
+/// Append a value as the wire has it: its length, then its data.
+pub fn put(out: &mut impl Write, code: u8, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if value.is_none() {
+        return Ok(out.write_all(&NULL)?);
     }
     match code {
         b't' => put_data(out, value.cast::<PyString>()?.to_str()?.as_bytes()),
@@ -20,10 +36,9 @@ pub fn put(out: &mut Vec<u8>, code: u8, value: &Bound<'_, PyAny>) -> PyResult<()
         b'x' => put_data(out, value.cast::<PyBytes>()?.as_bytes()),
         b'j' => {
             let data = value.cast::<PyBytes>()?.as_bytes();
-            out.extend_from_slice(&length(data.len() + 1)?);
-            out.push(1);
-            out.extend_from_slice(data);
-            Ok(())
+            out.write_all(&length(data.len() + 1)?)?;
+            out.write_all(&[1])?;
+            Ok(out.write_all(data)?)
         }
         b'o' => put_data(out, &[u8::from(value.cast::<PyBool>()?.is_true())]),
         b'q' => put_data(out, &value.cast::<PyInt>()?.extract::<i64>()?.to_be_bytes()),
@@ -36,17 +51,16 @@ fn length(bytes: usize) -> PyResult<[u8; 4]> {
     i32::try_from(bytes).map(i32::to_be_bytes).map_err(|_| PyValueError::new_err("a value is longer than 2 GiB"))
 }
 
-fn put_data(out: &mut Vec<u8>, data: &[u8]) -> PyResult<()> {
-    out.extend_from_slice(&length(data.len())?);
-    out.extend_from_slice(data);
-    Ok(())
+fn put_data(out: &mut impl Write, data: &[u8]) -> PyResult<()> {
+    out.write_all(&length(data.len())?)?;
+    Ok(out.write_all(data)?)
 }
 
 /// Microseconds since 2000-01-01 UTC.
 fn microseconds(time: &Bound<'_, PyDateTime>) -> PyResult<i64> {
     let utc = PyTzInfo::utc(time.py())?;
     let zone = time.get_tzinfo().ok_or_else(|| PyValueError::new_err("a time without a zone"))?;
-    if !zone.is(&utc) {
+    if !zone.is(utc) {
         let there = time.call_method1("astimezone", (utc,))?;
         return microseconds(there.cast::<PyDateTime>()?);
     }
