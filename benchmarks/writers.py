@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.cpu import OfPostgres
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.intake import Delivery, Door, load
@@ -34,6 +35,8 @@ class Figure:
     seconds: float
     client_cpu: float
     """Seconds of CPU in the writer's processes."""
+    database_cpu: float
+    """Seconds of CPU in PostgreSQL's."""
 
     @property
     def rate(self) -> float:
@@ -41,12 +44,12 @@ class Figure:
         return self.events / self.seconds
 
 
-def timed(name: str, bodies: Sequence[bytes], write: Callable[[], object]) -> Figure:
+def timed(name: str, bodies: Sequence[bytes], write: Callable[[], object], postgres: OfPostgres) -> Figure:
     """Run a writer that works in this process."""
-    cpu, clock = time.process_time(), time.perf_counter()
+    database, cpu, clock = postgres.seconds(), time.process_time(), time.perf_counter()
     write()
-    seconds = time.perf_counter() - clock
-    return Figure(name, len(bodies), sum(map(len, bodies)), seconds, time.process_time() - cpu)
+    seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
+    return Figure(name, len(bodies), sum(map(len, bodies)), seconds, cpu, postgres.seconds() - database)
 
 
 class Limit:
@@ -171,7 +174,9 @@ class Appending:
         self._engine.dispose()
 
 
-def append_in_processes(name: str, url: str, schema: str, bodies: Sequence[bytes], processes: int) -> Figure:
+def append_in_processes(
+    name: str, url: str, schema: str, bodies: Sequence[bytes], processes: int, postgres: OfPostgres
+) -> Figure:
     """Our writer in several processes, each with its share; timed from when all are ready."""
     context = multiprocessing.get_context("fork")
     barrier = context.Barrier(processes + 1)
@@ -189,13 +194,14 @@ def append_in_processes(name: str, url: str, schema: str, bodies: Sequence[bytes
     for worker in workers:
         worker.start()
     barrier.wait()
-    clock = time.perf_counter()
+    database, clock = postgres.seconds(), time.perf_counter()
     for worker in workers:
         worker.join()
     seconds = time.perf_counter() - clock
     if any(worker.exitcode for worker in workers):
         raise RuntimeError("a writer process failed")
-    return Figure(name, len(bodies), sum(map(len, bodies)), seconds, cpu.value)
+    database = postgres.seconds() - database
+    return Figure(name, len(bodies), sum(map(len, bodies)), seconds, cpu.value, database)
 
 
 def create_store(url: str, schema: str) -> None:
