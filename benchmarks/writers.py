@@ -193,8 +193,9 @@ def append_in_processes(
     workers = [context.Process(target=work, args=(bodies[number::processes],)) for number in range(processes)]
     for worker in workers:
         worker.start()
+    database = postgres.seconds()
     barrier.wait()
-    database, clock = postgres.seconds(), time.perf_counter()
+    clock = time.perf_counter()
     for worker in workers:
         worker.join()
     seconds = time.perf_counter() - clock
