@@ -20,7 +20,9 @@ NAME = f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 def build() -> Path:
-    """Compile, and return the library's file. Raises CalledProcessError, and FileNotFoundError without cargo."""
+    """Compile, and return the library's file. Raises CalledProcessError; ends the program without cargo."""
+    if shutil.which("cargo") is None:
+        raise SystemExit("the compiled forms need cargo (Rust), which is not installed; all works without them")
     native = ROOT / "native"
     environment = os.environ | {"PYO3_PYTHON": sys.executable}
     command = ["cargo", "build", "--release", "--locked", "--quiet"]

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -277,3 +278,15 @@ def test_compiled_forms_can_be_left_aside() -> None:
     environment = os.environ | {"LINEAGELOG_PURE": "1"}
     found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.usefixtures("forms")
+def test_wheel_with_the_compiled_forms_is_for_this_platform(tmp_path: Path) -> None:
+    """Asked for, they are inside, and the wheel's name says that it is not for everybody."""
+    environment = os.environ | {"LINEAGELOG_COMPILED": "1"}
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert not wheel.stem.endswith("none-any")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if name.startswith("lineagelog/_compiled.c")] == [f"lineagelog/{hatch_build.NAME}"]
