@@ -14,7 +14,7 @@ JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java standin standin-if-java
+.PHONY: setup run test check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin standin-if-java
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -73,8 +73,14 @@ soak: setup ## long repeats: crashes, a million events, a thousand examples of e
 wheel: setup jar-if-java ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
-clean: ## remove what make built
-	rm -rf $(JARS) jars/*/target jars/*/*/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+compiled: setup ## build the compiled forms of native/ in place (needs cargo): the same results, faster
+	$(BIN)/python hatch_build.py
+
+pure: ## remove what `make compiled` built
+	rm -f connector/lineagelog/_compiled.*.so
+
+clean: pure ## remove what make built
+	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp

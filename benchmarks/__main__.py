@@ -21,16 +21,18 @@ from pathlib import Path
 import psycopg
 
 from benchmarks import reads, serving
+from benchmarks.cpu import OfPostgres
 from benchmarks.generator import generate
 from benchmarks.writers import (
+    Appending,
     Figure,
     Limit,
     Naive,
-    append_all,
     append_in_processes,
     create_store,
     timed,
 )
+from lineagelog import compiled
 from lineagelog.store.embedded import EmbeddedPostgres
 
 type Round = dict[str, Figure]
@@ -62,34 +64,29 @@ def settle(dsn: str) -> None:
 
 def writers_round(url: str, dsn: str, bodies: list[bytes]) -> Round:
     """Each writer once, on an empty table or store."""
-    limit, append = Limit(dsn), partial(append_all, url, "bench")
+    postgres, limit, appending = OfPostgres(dsn), Limit(dsn), partial(Appending, url, "bench")
     few = bodies[: max(len(bodies) // 15, 500)]
     figures: list[Figure] = []
     for name, binary in (("a  COPY of raw JSON", False), ("a' the same, binary", True)):
         chunks = limit.prepare(bodies, binary=binary)
         limit.create()
         settle(dsn)
-        figures.append(timed(name, bodies, lambda: limit.write(chunks, binary=binary)))  # noqa: B023
-    for name, given, write in (
-        ("b  naive, one transaction per event", few, lambda: Naive(dsn, "bench").write(few)),
-        ("c1 append, batch 1", few, lambda: append(few, batch=1, connections=1)),
-        (
-            "c  append, one process, 1 connection",
-            bodies,
-            lambda: append(bodies, batch=500, connections=1),
-        ),
-        (
-            "c  append, one process, 2 connections",
-            bodies,
-            lambda: append(bodies, batch=500, connections=2),
-        ),
+        figures.append(timed(name, bodies, partial(limit.write, chunks, binary=binary), postgres))
+    create_store(url, "bench")
+    settle(dsn)
+    figures.append(timed("b  naive, one transaction per event", few, partial(Naive(dsn, "bench").write, few), postgres))
+    for name, given, batch, connections in (
+        ("c1 append, batch 1", few, 1, 1),
+        ("c  append, one process, 1 connection", bodies, 500, 1),
+        (APPEND, bodies, 500, 2),
     ):
         create_store(url, "bench")
         settle(dsn)
-        figures.append(timed(name, given, write))
+        write = appending(batch=batch, connections=connections).write
+        figures.append(timed(name, given, partial(write, given), postgres))
     create_store(url, "bench")
     settle(dsn)
-    figures.append(append_in_processes("c2 append, two processes", url, "bench", bodies, 2))
+    figures.append(append_in_processes("c2 append, two processes", url, "bench", bodies, 2, postgres))
     return {figure.name: figure for figure in figures}
 
 
@@ -105,27 +102,29 @@ def report(rounds: list[Round]) -> str:
         return statistics.median(one[name].rate / one[to].rate for one in rounds)
 
     lines = [
-        "| writer | events/s | MB/s | client CPU µs/event | ÷ limit (a) | ÷ naive (b) |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| writer | events/s | MB/s | client CPU µs/event | PostgreSQL CPU µs/event | ÷ limit (a) | ÷ naive (b) |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name in names:
         first = rounds[0][name]
         megabytes = median(name, "rate") * first.size / first.events / 1e6
-        cpu = median(name, "client_cpu") / first.events * 1e6
-        cells = (f"{median(name, 'rate'):,.0f}", f"{megabytes:.1f}", f"{cpu:.0f}", f"{ratio(name, limit):.2f}")
+        cpu = [median(name, side) / first.events * 1e6 for side in ("client_cpu", "database_cpu")]
+        cells = [f"{median(name, 'rate'):,.0f}", f"{megabytes:.1f}", *[f"{side:.0f}" for side in cpu]]
+        cells.append(f"{ratio(name, limit):.2f}")
         lines.append(f"| {name} | {' | '.join(cells)} | {ratio(name, naive):.1f} |")
     return "\n".join(lines)
 
 
-def http_rounds(url: str, bodies: list[bytes], rounds: int, batched_rate: float | None) -> str:
+def http_rounds(url: str, dsn: str, bodies: list[bytes], rounds: int, batched_rate: float | None) -> str:
     """The server at each number of connections, the real store and the empty one in turn."""
     loads: dict[tuple[int, bool], list[serving.Load]] = {}
+    postgres = OfPostgres(dsn)
     for _ in range(rounds):
         for connections in serving.CONNECTIONS:
             given = bodies[: 2_000 if connections == 1 else 15_000]
             for empty in (False, True):
                 create_store(url, "bench")
-                load = serving.serve_and_load(url, "bench", given, connections, empty=empty)
+                load = serving.serve_and_load(url, "bench", given, connections, postgres, empty=empty)
                 loads.setdefault((connections, empty), []).append(load)
     return serving.report(loads, batched_rate)
 
@@ -140,7 +139,9 @@ def main() -> None:
     options = parser.parse_args()
     parts = set(options.only.split(","))
     bodies = list(generate(options.events))
-    print(f"{options.events:,} events, mean {sum(map(len, bodies)) / len(bodies):,.0f} bytes, {platform.machine()}")
+    form = "compiled" if compiled.IN_USE else "pure Python"
+    size = sum(map(len, bodies)) / len(bodies)
+    print(f"{options.events:,} events, mean {size:,.0f} bytes, {platform.machine()}, {form}")
     with database(options.database) as (url, dsn):
         with psycopg.connect(dsn) as connection:
             print(f"PostgreSQL {connection.info.server_version // 10_000}, {os.cpu_count()} cores\n", flush=True)
@@ -150,7 +151,7 @@ def main() -> None:
             print(report(rounds), end="\n\n", flush=True)
             batched_rate = statistics.median(one[APPEND].rate for one in rounds)
         if "http" in parts:
-            print(http_rounds(url, bodies, options.rounds, batched_rate), end="\n\n", flush=True)
+            print(http_rounds(url, dsn, bodies, options.rounds, batched_rate), end="\n\n", flush=True)
         if "reads" in parts:
             print(reads.report(reads.measure(url, 0), reads.measure(url, 20)))
 

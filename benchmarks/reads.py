@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from benchmarks.generator import generate
-from benchmarks.writers import append_all, create_store
+from benchmarks.writers import Appending, create_store
 from lineagelog.read import Reader, Window
 from lineagelog.store import LogStoreSchema, open_engine
 
@@ -31,7 +31,7 @@ def measure(url: str, heartbeats: int) -> Reads:
     events = int(RUNS * (2.268 + heartbeats))
     schema = f"reads_{heartbeats}"
     create_store(url, schema)
-    append_all(url, schema, list(generate(events, heartbeats=heartbeats)), batch=500, connections=2)
+    Appending(url, schema, batch=500, connections=2).write(list(generate(events, heartbeats=heartbeats)))
     engine = open_engine(url)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("VACUUM ANALYZE")

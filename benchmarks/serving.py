@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import urlsplit
 
+from benchmarks.cpu import OfPostgres, of_process
 from lineagelog.cli.logs import configure_logs
 from lineagelog.server import HttpServer, create_app
 from lineagelog.store import Appended, LogStore, Verdict, open_engine
@@ -41,6 +42,8 @@ class Load:
     """Seconds per request, sorted."""
     server_cpu: float
     """Seconds of CPU of the server's process."""
+    database_cpu: float
+    """Seconds of CPU of PostgreSQL's."""
 
     @property
     def rate(self) -> float:
@@ -59,29 +62,26 @@ def _serve(url: str, schema: str, empty: bool, ready: Connection) -> None:
     HttpServer(create_app(store), host="127.0.0.1", port=0, on_ready=ready.send).run()
 
 
-def serve_and_load(url: str, schema: str, bodies: Sequence[bytes], connections: int, *, empty: bool) -> Load:
+def serve_and_load(
+    url: str, schema: str, bodies: Sequence[bytes], connections: int, postgres: OfPostgres, *, empty: bool
+) -> Load:
     """Start a server, post every event over so many connections, each waiting for its answer, and stop it."""
     context = multiprocessing.get_context("fork")
     mine, theirs = context.Pipe()
     server = context.Process(target=_serve, args=(url, schema, empty, theirs))
     server.start()
+    pid = int(server.pid or 0)
     address = urlsplit(mine.recv())
     try:
-        cpu = _cpu_of(server.pid)
+        cpu, database = of_process(pid), postgres.seconds()
         clock = time.perf_counter()
         latencies = post_all((str(address.hostname), int(address.port or 0)), bodies, connections)
         seconds = time.perf_counter() - clock
-        cpu = _cpu_of(server.pid) - cpu
+        cpu, database = of_process(pid) - cpu, postgres.seconds() - database
     finally:
-        os.kill(int(server.pid or 0), signal.SIGTERM)
+        os.kill(pid, signal.SIGTERM)
         server.join(30)
-    return Load(connections, len(bodies), seconds, sorted(latencies), cpu)
-
-
-def _cpu_of(pid: int | None) -> float:
-    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return Load(connections, len(bodies), seconds, sorted(latencies), cpu, database)
 
 
 def post_all(address: tuple[str, int], bodies: Sequence[bytes], connections: int) -> list[float]:
@@ -142,8 +142,16 @@ def _request(body: bytes) -> bytes:
 
 def report(loads: dict[tuple[int, bool], list[Load]], batched_rate: float | None) -> str:
     """A table of medians over the rounds, by connections; ratios to the empty store and to batched append."""
-    heads = ("connections", "events/s", "p50 ms", "p90 ms", "p99 ms", "server CPU µs/event")
-    heads += ("empty store events/s", "÷ empty", "÷ append")
+    heads: tuple[str, ...] = (
+        "connections",
+        "events/s",
+        "p50 ms",
+        "p90 ms",
+        "p99 ms",
+        "server CPU µs/event",
+        "PostgreSQL CPU",
+    )
+    heads += ("empty store events/s", "its CPU", "÷ empty", "÷ append")
     lines = [f"| {' | '.join(heads)} |", "|" + "--:|" * len(heads)]
     for connections in CONNECTIONS:
         real, empty = loads[connections, False], loads[connections, True]
@@ -154,8 +162,10 @@ def report(loads: dict[tuple[int, bool], list[Load]], batched_rate: float | None
         rate, empty_rate = median([load.rate for load in real]), median([load.rate for load in empty])
         cells = [f"{connections}", f"{rate:,.0f}"]
         cells += [f"{median([load.percentile(share) for load in real]):.1f}" for share in (0.5, 0.9, 0.99)]
-        cells.append(f"{median([load.server_cpu / load.events * 1e6 for load in real]):.0f}")
+        for cpu in ([load.server_cpu for load in real], [load.database_cpu for load in real]):
+            cells.append(f"{median(cpu) / real[0].events * 1e6:.0f}")
         cells.append(f"{empty_rate:,.0f}")
+        cells.append(f"{median([load.server_cpu for load in empty]) / empty[0].events * 1e6:.0f}")
         ratios = [mine.rate / theirs.rate for mine, theirs in zip(real, empty, strict=True)]
         cells.append(f"{median(ratios):.2f}")
         cells.append("–" if batched_rate is None else f"{rate / batched_rate:.2f}")

@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import orjson
 
+from lineagelog.compiled import compiled
+
 from .model import Reason
 from .paths import path_step
 
@@ -153,6 +155,7 @@ def content_key(canonical_bytes: bytes) -> bytes:
     return sha256(canonical_bytes).digest()[:16]
 
 
+@compiled
 def name_key(*parts: str | None) -> bytes:
     """The 16-byte key of a tuple of names, over length-prefixed UTF-8 parts; None differs from every text.
 

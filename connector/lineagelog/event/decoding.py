@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -40,7 +41,8 @@ class Decoded(Struct, frozen=True):
     """A JSON text that the log can keep."""
 
     tree: Any
-    canonical_bytes: bytes
+    event_hash: bytes
+    """SHA-256 of the canonical text."""
     body: bytes
     """The text for the event column: as received, or rewritten where PostgreSQL would refuse or change it."""
     raw: bytes | None
@@ -72,14 +74,14 @@ def decode_event(data: bytes) -> Decoded:
     # jsonb keeps the last of several equal keys; a dropped key takes its colon along
     if (telltale or body.count(b":") != canonical_bytes.count(b":")) and _has_duplicate_keys(body):
         # a dropped value may hold what jsonb refuses, so that the received text cannot go there
-        return Decoded(tree, canonical_bytes, canonical_bytes, data, "duplicate_keys")
-    return Decoded(tree, canonical_bytes, body, None, None)
+        return Decoded(tree, sha256(canonical_bytes).digest(), canonical_bytes, data, "duplicate_keys")
+    return Decoded(tree, sha256(canonical_bytes).digest(), body, None, None)
 
 
 def _rewritten(tree: Any, data: bytes) -> Decoded:
     tree = _settled(tree)
     canonical_bytes = canonical_of_settled(tree)
-    return Decoded(tree, canonical_bytes, canonical_bytes, data, "repaired_text")
+    return Decoded(tree, sha256(canonical_bytes).digest(), canonical_bytes, data, "repaired_text")
 
 
 def _settled(tree: Any) -> Any:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from .canonical import canonical
 from .times import BadTimeError, parse_time
 
@@ -60,6 +62,8 @@ def condition_type(value: Any) -> str:
 
 def schema_fields(value: Any) -> bytes | None:
     """The fields of a schema facet, canonical; an empty list says nothing."""
+    if type(value) is bytes and value[:1] == b"[":  # a scanner has the canonical text at hand
+        return value
     if type(value) is not list:
         raise UnreadableError("not_an_array")
     return canonical(value) if value else None
@@ -67,8 +71,12 @@ def schema_fields(value: Any) -> bytes | None:
 
 def lineage_edges(facet: dict[str, Any]) -> bytes | None:
     """The edges of a columnLineage facet without its `_producer` and the like, canonical."""
-    edges = {name: facet[name] for name in ("fields", "dataset") if facet.get(name)}
+    edges = {name: _fragment(facet[name]) for name in ("fields", "dataset") if facet.get(name)}
     return canonical(edges) if edges else None
+
+
+def _fragment(value: Any) -> Any:
+    return orjson.Fragment(value) if type(value) is bytes else value
 
 
 def whole(facet: dict[str, Any]) -> bytes:
@@ -166,6 +174,33 @@ JOB_FACTS: Final = (Fact("processing", "jobType", None, job_type),)
 
 ASSERTIONS_FACET: Final = "dataQualityAssertions"
 TESTS_FACET: Final = "test"
+
+_AS_TEXT: Final = {"schema": {"fields": "text"}, "columnLineage": {"fields": "text", "dataset": "text"}}
+"""Facets whose members are only wanted as canonical text, so that a scanner need not make values of them."""
+
+
+def _looked_at(facts: tuple[Fact, ...]) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    for fact in facts:
+        if fact.path is None:
+            facets[fact.facet] = True
+        else:
+            facets.setdefault(fact.facet, {"_deleted": True})[fact.path] = True
+    return facets
+
+
+_DATASET_FACETS: Final = _looked_at(DATASET_FACTS) | {ASSERTIONS_FACET: {"assertions": True}} | _AS_TEXT
+_DATASET: Final = dict.fromkeys(("namespace", "name"), True) | dict.fromkeys(
+    ("facets", "inputFacets", "outputFacets"), _DATASET_FACETS
+)
+LOOKED_AT: Final[dict[str, Any]] = {
+    **dict.fromkeys(("eventTime", "eventType", "producer", "dataset"), True),
+    "run": {"runId": True, "facets": _looked_at(RUN_FACTS) | {TESTS_FACET: {"tests": True}}},
+    "job": {"namespace": True, "name": True, "facets": _looked_at(JOB_FACTS)},
+    "inputs": _DATASET,
+    "outputs": _DATASET,
+}
+"""What parsing looks at in an event, as a scanner wants to know it: all else need not be read into values."""
 
 type Line = tuple[int, str, str | None, Callable[[Any], Any], bool]
 """Place in the table, member, path, read, deletable: a plain tuple, because it is taken apart for every facet."""

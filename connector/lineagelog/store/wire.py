@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Boolean, Integer, LargeBinary, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import BigInteger, TypeEngine
 
+from lineagelog.compiled import compiled
 from lineagelog.event.times import to_microseconds
 
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -48,10 +49,6 @@ def _binary(value: bytes) -> bytes:
     return _INT32(len(value)) + value
 
 
-def _uuid(value: bytes) -> bytes:
-    return b"\0\0\0\x10" + value
-
-
 def _boolean(value: bool) -> bytes:
     return b"\0\0\0\x01\x01" if value else b"\0\0\0\x01\x00"
 
@@ -81,29 +78,40 @@ class _Remembered(dict[Any, bytes]):
         return data
 
 
-class ColumnType:
-    """How one column's values travel: OIDs of the type and of its array, and the encoder of a value."""
-
-    __slots__ = ("array_oid", "field", "oid")
-
-    def __init__(self, oid: int, array_oid: int, field: Field, *, remember: bool = False) -> None:
-        self.oid, self.array_oid = oid, array_oid
-        self.field: Field = _Remembered(field).__getitem__ if remember else _or_null(field)
-
-
 def _or_null(field: Field) -> Field:
     return lambda value: _NULL if value is None else field(value)
 
 
+_FIELDS: Final[dict[int, Field]] = {
+    ord("j"): _or_null(_jsonb),
+    ord("z"): _Remembered(_time).__getitem__,
+    ord("t"): _Remembered(_text).__getitem__,
+    ord("x"): _or_null(_binary),
+    ord("o"): _or_null(_boolean),
+    ord("q"): _or_null(_bigint),
+    ord("i"): _or_null(_integer),
+}
+"""Encoders by the letter that a column type has for them, here and in the compiled form."""
+
+
+class ColumnType(NamedTuple):
+    """How one column's values travel."""
+
+    code: int
+    """The encoder of a value."""
+    oid: int
+    array_oid: int
+
+
 _TYPES: Final[tuple[tuple[type[TypeEngine[Any]], ColumnType], ...]] = (
-    (JSONB, ColumnType(3802, 3807, _jsonb)),
-    (TIMESTAMP, ColumnType(1184, 1185, _time, remember=True)),
-    (Text, ColumnType(25, 1009, _text, remember=True)),
-    (Uuid, ColumnType(2950, 2951, _uuid)),
-    (LargeBinary, ColumnType(17, 1001, _binary)),
-    (Boolean, ColumnType(16, 1000, _boolean)),
-    (BigInteger, ColumnType(20, 1016, _bigint)),
-    (Integer, ColumnType(23, 1007, _integer)),
+    (JSONB, ColumnType(ord("j"), 3802, 3807)),
+    (TIMESTAMP, ColumnType(ord("z"), 1184, 1185)),
+    (Text, ColumnType(ord("t"), 25, 1009)),
+    (Uuid, ColumnType(ord("x"), 2950, 2951)),
+    (LargeBinary, ColumnType(ord("x"), 17, 1001)),
+    (Boolean, ColumnType(ord("o"), 16, 1000)),
+    (BigInteger, ColumnType(ord("q"), 20, 1016)),
+    (Integer, ColumnType(ord("i"), 23, 1007)),
 )
 
 
@@ -129,17 +137,29 @@ def time_of(value: bytes | None) -> datetime | None:
 
 def array(kind: ColumnType, values: Sequence[Any]) -> bytes:
     """One column of a batch as an array parameter."""
+    return encode_array(kind.code, kind.oid, values)
+
+
+def copy_data(kinds: Sequence[ColumnType], rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """The rows as the data of a binary COPY."""
+    return encode_rows(bytes([kind.code for kind in kinds]), rows)
+
+
+@compiled
+def encode_array(code: int, oid: int, values: Sequence[Any]) -> bytes:
+    """An array of values that all travel as ``code`` says; ``oid`` is the type of one."""
     count = len(values)
-    header = _ARRAY_HEADER(1, 1, kind.oid, count, 1)
+    header = _ARRAY_HEADER(1, 1, oid, count, 1)
     if values.count(None) == count:
         return header + _NULL * count
-    return header + b"".join(map(kind.field, values))
+    return header + b"".join(map(_FIELDS[code], values))
 
 
-def copy_data(kinds: Sequence[ColumnType], rows: Iterable[Sequence[Any]]) -> bytes:
-    """The rows as the data of a binary COPY."""
-    fields = [kind.field for kind in kinds]
-    width = _INT16(len(kinds))
+@compiled
+def encode_rows(codes: bytes, rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """The data of a binary COPY; ``codes`` has a letter per column."""
+    fields = [_FIELDS[code] for code in codes]
+    width = _INT16(len(codes))
     parts = [b"PGCOPY\n\xff\r\n\0" + bytes(8)]
     for row in rows:
         parts.append(width)

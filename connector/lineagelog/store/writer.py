@@ -138,7 +138,7 @@ class BatchWriter:
         if new is None:
             pipeline.add(self._lock)
             if events:
-                inserted = self._insert_events.add(pipeline, [_event_row(event) for event in events])
+                inserted = self._insert_events.add(pipeline, [event_row(event) for event in events])
         read_floor = pipeline.add(self._read_floor)
         schemas, lineages = self.write_digest(pipeline, digest, known)
         results = pipeline.run()
@@ -191,7 +191,7 @@ class BatchWriter:
 
     def _copy_rows(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> None:
         with connection.cursor().copy(self._copy_events) as copy:
-            copy.write(copy_data(self._insert_events.kinds, map(_event_row, events)))
+            copy.write(copy_data(self._insert_events.kinds, map(event_row, events)))
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
         times = [event.event_time for event in events]
@@ -227,7 +227,8 @@ def _first_column(result: PGresult) -> list[Any]:
     return [result.get_value(row, 0) for row in range(result.ntuples)]
 
 
-def _event_row(event: Event) -> tuple[Any, ...]:
+def event_row(event: Event) -> tuple[Any, ...]:
+    """The row of ol_event, in the order of schema.EVENT_COLUMNS."""
     notices = "; ".join(map(str, event.notices)) or None
     return (
         *(event.run_id, event.event_time, event.event_type, event.event_hash, event.kind),

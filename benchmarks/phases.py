@@ -1,0 +1,113 @@
+"""CPU per event of each phase of appending, compiled and pure in turn: what to look at before making one faster.
+
+    python -m benchmarks.phases [--events 8000] [--rounds 5]
+
+Times are of the process's own CPU, so that other work on the machine disturbs them little; medians of the rounds. The
+phases leave out the driver, the verdicts and the threads: `python -m benchmarks --only writers` has the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from itertools import batched
+from operator import itemgetter
+from typing import Any
+
+from benchmarks.generator import generate
+from lineagelog import compiled
+from lineagelog.event.model import Event
+from lineagelog.event.parse import parse
+from lineagelog.store import LogStoreSchema
+from lineagelog.store.digest import Digest
+from lineagelog.store.pipeline import Pipeline
+from lineagelog.store.schema import EVENT_COLUMNS
+from lineagelog.store.tables import EVENT_TABLE
+from lineagelog.store.wire import column_type, copy_data
+from lineagelog.store.writer import BatchWriter, event_row
+
+BATCH = 500
+
+
+class _NoPipeline(Pipeline):
+    """Takes statements and sends none."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add(self, *_: Any) -> int:
+        return 0
+
+
+def measure(bodies: Sequence[bytes]) -> dict[str, float]:
+    """Phase to microseconds of CPU per event, once."""
+    schema = LogStoreSchema("bench")
+    writer, table = BatchWriter(schema), schema.t(EVENT_TABLE)
+    kinds = [column_type(table.c[name].type) for name in EVENT_COLUMNS]
+    times: dict[str, float] = {}
+
+    def timed[T](phase: str, work: Callable[[], T]) -> T:
+        gc.collect()
+        before = time.process_time()
+        result = work()
+        times[phase] = (time.process_time() - before) / len(bodies) * 1e6
+        return result
+
+    events = [event for event in timed("parse", lambda: [parse(body) for body in bodies]) if isinstance(event, Event)]
+    batches = list(batched(events, BATCH))
+    digests = timed("fold", lambda: [Digest.of(batch) for batch in batches])
+    timed("digest rows", lambda: [writer.write_digest(_NoPipeline(), digest) for digest in digests])
+    timed("event rows", lambda: [copy_data(kinds, map(event_row, batch)) for batch in batches])
+    return times
+
+
+def report(forms: dict[str, list[dict[str, float]]]) -> str:
+    """A table of medians by phase and form."""
+    names = list(forms)
+    lines = [f"| CPU, µs per event | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
+
+    def row(phase: str, value: Callable[[dict[str, float]], float]) -> str:
+        cells = [f"{statistics.median(value(one) for one in rounds):.1f}" for rounds in forms.values()]
+        return f"| {phase} | {' | '.join(cells)} |"
+
+    lines += [row(phase, itemgetter(phase)) for phase in forms[names[0]][0]]
+    return "\n".join([*lines, row("together", lambda one: sum(one.values()))])
+
+
+def in_turn(events: int, rounds: int) -> dict[str, list[dict[str, float]]]:
+    """Each form in processes of its own, one after the other."""
+    forms: dict[str, list[dict[str, float]]] = {"compiled": [], "pure Python": []}
+    if not compiled.IN_USE:
+        del forms["compiled"]  # not built, or left aside
+    for _ in range(rounds):
+        for form, found in forms.items():
+            environment = os.environ | ({} if form == "compiled" else {"LINEAGELOG_PURE": "1"})
+            command = [sys.executable, "-m", "benchmarks.phases", "--events", str(events), "--once"]
+            output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+            found.append(json.loads(output))
+    return forms
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.phases", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--events", type=int, default=8_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--once", action="store_true", help="measure the form in use once, as JSON")
+    options = parser.parse_args()
+    if options.once:
+        gc.set_threshold(100_000, 20, 100)  # as loading does
+        print(json.dumps(measure(list(generate(options.events)))))
+    else:
+        print(report(in_turn(options.events, options.rounds)))
+
+
+if __name__ == "__main__":
+    main()
