@@ -291,9 +291,10 @@ class Worker:
         for holding in due.values():
             holding.state = State.ASKED
         flags = {place: holding.is_out_of_range for place, holding in due.items()}
-        reset = self._options.offset_reset
+        is_ours: Callable[[Place], bool] = lambda place: self._held.get(place) is due[place]  # noqa: E731
         then: Callable[[Any], None] = lambda result: self._claimed(due, result)  # noqa: E731
-        self._writer.submit(ClaimPlaces(self._cluster, self._offsets, flags, reset, self._failures, then))
+        reset = self._options.offset_reset
+        self._writer.submit(ClaimPlaces(self._cluster, self._offsets, flags, reset, is_ours, self._failures, then))
 
     def _claimed(self, asked: Mapping[Place, Holding], result: dict[Place, Claim] | Exception) -> None:
         if isinstance(result, Exception) and not isinstance(result, LineageLogError):

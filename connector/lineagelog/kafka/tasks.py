@@ -127,11 +127,14 @@ class ClaimPlaces:
         offsets: KafkaOffsets,
         places: Mapping[Place, bool],
         reset: str,
+        is_ours: Callable[[Place], bool],
         failures: Counter[str],
         then: Then,
     ) -> None:
         self.then = then
         self._cluster, self._offsets, self._failures = cluster, offsets, failures
+        self._is_ours = is_ours
+        """Whether Kafka has not taken the partition away since: to claim it then would only disturb its new owner."""
         self._places, self._reset = places, reset
         """Partitions, and whether the brokers say that they do not have what follows."""
 
@@ -140,7 +143,7 @@ class ClaimPlaces:
         writer.is_broken = False  # what was built on a fenced batch came before this
         extents = self._cluster.look(self._places)
         starts = [Start(place, self._begin(it), it.high, it.topic_id) for place, it in extents.items()]
-        claims = writer.persist(lambda: self._offsets.claim(starts), "claiming", self._failed)
+        claims = writer.persist(lambda: self._claim(starts), "claiming", self._failed)
         settled: dict[Place, Claim] = {}
         for claim in claims:
             try:
@@ -148,6 +151,9 @@ class ClaimPlaces:
             except ClaimLost:
                 _log.info("claimed by another worker meanwhile", action="claim", partition=str(claim.place))
         return settled
+
+    def _claim(self, starts: list[Start]) -> list[Claim]:
+        return self._offsets.claim([start for start in starts if self._is_ours(start.place)])
 
     def _begin(self, extent: Extent) -> int:
         return extent.low if self._reset == "earliest" else extent.high
