@@ -269,13 +269,13 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_token (
 
 CREATE UNIQUE INDEX IF NOT EXISTS ol_token_sha256 ON openlineage.ol_token (sha256);
 
-DO $$ BEGIN
+DO $lz4$ BEGIN
   IF (SELECT attcompression FROM pg_catalog.pg_attribute
       WHERE attrelid = '"openlineage"."ol_event"'::regclass AND attname = 'event') <> 'l' THEN
     ALTER TABLE "openlineage"."ol_event" ALTER COLUMN event SET COMPRESSION lz4;
   END IF;
 EXCEPTION WHEN feature_not_supported OR invalid_parameter_value THEN NULL;
-END $$;
+END $lz4$;
 
 CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_before_2000" PARTITION OF "openlineage"."ol_event" FOR VALUES FROM (MINVALUE) TO ('2000-01-01 00:00:00+00');
 

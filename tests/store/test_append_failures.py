@@ -149,7 +149,9 @@ def test_invalid_schema_names(name: str) -> None:
         LogStoreSchema(name)
 
 
-@pytest.mark.parametrize("name", ["open lineage", "x" * 63, "ü" * 31, "a'b; --", "%s", ":x", "public"])
+@pytest.mark.parametrize(
+    "name", ["open lineage", "x" * 63, "ü" * 31, "a'b; --", "%s", ":x", "public", "$$", "a$migrate$ $lz4$"]
+)
 def test_unusual_schema_names_work(database_url: str, name: str) -> None:
     """Every valid name makes a store of its own, twice over."""
     engine = open_engine(database_url, pool_size=2)

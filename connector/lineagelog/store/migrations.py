@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from . import tables
+from .blocks import do_block
 
 if TYPE_CHECKING:
     from .schema import LogStoreSchema
@@ -33,13 +34,14 @@ def statements(schema: LogStoreSchema) -> list[str]:
 def _guarded(schema: LogStoreSchema, step: Step) -> str:
     store = schema.table(tables.STORE_TABLE)
     own = "".join(f"    {statement};\n" for statement in step.statements(schema))
-    return (
-        f"DO $migrate$ BEGIN -- to version {step.version}: {step.what}\n"
+    return do_block(
+        f"BEGIN -- to version {step.version}: {step.what}\n"
         f"  IF (SELECT version FROM {store} WHERE id = 1 FOR UPDATE) < {step.version} THEN\n"
         f"{own}"
         f"    UPDATE {store} SET version = {step.version} WHERE id = 1;\n"
         "  END IF;\n"
-        "END $migrate$"
+        "END",
+        "migrate",
     )
 
 

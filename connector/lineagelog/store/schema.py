@@ -49,6 +49,7 @@ from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
 from lineagelog.errors import SettingsError
 
 from . import migrations, tables
+from .blocks import do_block
 from .merge import run_dataset_merge, run_merge
 from .tables import Time
 
@@ -154,14 +155,15 @@ class LogStoreSchema:
         """Compress events with lz4 where the server has it: 1.3 to 1.6 times faster writes for 11 % more space."""
         event = self.table(tables.EVENT_TABLE)
         literal = "'" + event.replace("'", "''") + "'"
-        return (
-            "DO $$ BEGIN\n"
+        return do_block(
+            "BEGIN\n"
             "  IF (SELECT attcompression FROM pg_catalog.pg_attribute\n"
             f"      WHERE attrelid = {literal}::regclass AND attname = 'event') <> 'l' THEN\n"
             f"    ALTER TABLE {event} ALTER COLUMN event SET COMPRESSION lz4;\n"
             "  END IF;\n"
             "EXCEPTION WHEN feature_not_supported OR invalid_parameter_value THEN NULL;\n"
-            "END $$"
+            "END",
+            "lz4",
         )
 
     def _catch_all(self, name: str, low: str, high: str) -> str:
