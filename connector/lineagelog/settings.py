@@ -56,6 +56,22 @@ class IntakeSettings(_Group):
         return self.max_event_mib * _MIB
 
 
+class DaemonSettings(_Group):
+    """What `lineagelog daemon` starts, and how its connectors keep events."""
+
+    platform: UserPath | None = None
+    java: UserPath | None = None
+    jvm_options: tuple[str, ...] = ()
+    main_class: str | None = None
+    arguments: tuple[str, ...] = ()
+    loader_path: tuple[UserPath, ...] = ()
+    working_dir: UserPath | None = None
+    spool_dir: UserPath | None = None
+    spool_mib: Annotated[int, Field(ge=1, le=1_048_576)] = 1024
+    wait_seconds: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    stop_seconds: Annotated[int, Field(ge=2, le=600)] = 8
+
+
 class LogSettings(_Group):
     """What the program says about its own work."""
 
@@ -82,6 +98,7 @@ class Settings(BaseSettings):
     data_dir: UserPath | None = None
     server: ServerSettings = ServerSettings()
     intake: IntakeSettings = IntakeSettings()
+    daemon: DaemonSettings = DaemonSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}
     """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import config, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
+from . import config, daemon, dead_letters, doctor, export, forward, lists, load, serve, show, status, store, tokens
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 serve.register(app)
+daemon.register(app)
 load.register(app)
 show.register(app)
 status.register(app)

@@ -1,0 +1,141 @@
+"""The JVM in this process: the one module that uses JPype."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+import jpype
+import jpype.config
+
+from lineagelog.errors import DaemonError
+
+from .java import Java
+from .launch import CORE_JAR, Launch
+from .pump import CallQueue, EventQueue
+
+_BRIDGE: Final = "io.github.lineagelog.egeria.Bridge"
+
+
+class Jvm:
+    """A running JVM. There is one in the life of a process, and it ends with it."""
+
+    def __init__(self, java: Java, launch: Launch, options: Sequence[str] = ()) -> None:
+        """Start it. SIGTERM and SIGINT are held back meanwhile; install handlers for them afterwards, since the JVM
+        has put its own in their place. Raises DaemonError."""
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        try:
+            before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+            self._start(java, launch, options)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        self._launch = launch
+        self._system = jpype.JClass("java.lang.System")
+        self._thread = jpype.JClass("java.lang.Thread")
+        self._threads = jpype.JClass("java.lang.management.ManagementFactory").getThreadMXBean()
+        try:
+            self._bridge = jpype.JClass(_BRIDGE)
+        except TypeError:
+            raise DaemonError(f"{CORE_JAR} is not ours: it has no {_BRIDGE} (make jar)") from None
+        self._own_threads = self._non_daemon()
+        self._main = self._find_main()
+
+    def _start(self, java: Java, launch: Launch, options: Sequence[str]) -> None:
+        # Python's end must not wait for the platform's threads, which go on
+        jpype.config.destroy_jvm = False
+        try:
+            jpype.startJVM(
+                str(java.library),
+                *options,
+                *launch.properties,
+                classpath=[str(path) for path in launch.class_path],
+                convertStrings=False,
+                interrupt=True,
+            )
+        except Exception as error:
+            raise DaemonError(f"the JVM of {java.home} cannot be started: {_one_line(error)}") from error
+
+    def _find_main(self) -> Any:
+        name = self._launch.main_class
+        loader = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
+        try:
+            found = jpype.JClass("java.lang.Class").forName(name, False, loader)
+            return found.getMethod("main", jpype.JClass("java.lang.Class").forName("[Ljava.lang.String;"))
+        except jpype.JException as error:
+            raise DaemonError(f"the platform's main class {name} cannot be used: {_one_line(error)}") from None
+
+    # --- the bridge -------------------------------------------------------------------------------------------------
+
+    @property
+    def events(self) -> EventQueue:
+        """The events' queue."""
+        return cast(EventQueue, self._bridge.events())
+
+    @property
+    def calls(self) -> CallQueue:
+        """The life cycle calls' queue."""
+        return cast(CallQueue, self._bridge.calls())
+
+    def attach(self) -> None:
+        """Let Java know that somebody takes."""
+        self._bridge.attach()
+
+    def detach(self, reason: str) -> None:
+        """Whoever waits, and whoever comes later, is told the reason."""
+        self._bridge.detach(reason)
+
+    # --- the platform -----------------------------------------------------------------------------------------------
+
+    def run_main(self, on_end: Callable[[str | None], None]) -> None:
+        """Run the platform's main on a Java thread of its own; ``on_end`` gets its error's text, None without one."""
+        arguments = jpype.JArray(jpype.JString)(list(self._launch.arguments))
+
+        def run() -> None:
+            try:
+                self._main.invoke(None, arguments)
+            except BaseException as error:  # Java's exceptions have no common base with ours
+                on_end(_one_line(error))
+            else:
+                on_end(None)
+
+        thread = self._new_thread(run, "main")
+        # frameworks find their classes by it; on a thread of Python it is JPype's
+        thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
+        thread.start()
+
+    def user_threads(self) -> int:
+        """How many threads of the platform keep it alive."""
+        return max(0, self._non_daemon() - self._own_threads)
+
+    def on_exit(self, run: Callable[[], None]) -> None:
+        """Run this when the JVM goes, whoever ends it; Python may use Java until it returns."""
+        # JPype's own way: a plain hook of Java's would run beside the one that cuts Python off
+        jpype.JClass("java.lang.Runtime").getRuntime().addShutdownHook(self._new_thread(run, "lineagelog-exit"))
+
+    def exit(self, code: int) -> None:
+        """Let the platform run its shutdown hooks and end the process, on a thread beside; returns at once."""
+        threading.Thread(target=self._exit, args=(code,), name="lineagelog-system-exit", daemon=True).start()
+
+    def _exit(self, code: int) -> None:
+        self._system.exit(code)
+
+    def _non_daemon(self) -> int:
+        return int(self._threads.getThreadCount()) - int(self._threads.getDaemonThreadCount())
+
+    def _new_thread(self, run: Callable[[], None], name: str) -> Any:
+        thread = self._thread(jpype.JProxy("java.lang.Runnable", dict={"run": run}), name)
+        thread.setDaemon(False)
+        return thread
+
+
+def _one_line(error: BaseException) -> str:
+    """An exception's own text; of a call by reflection, that of its cause."""
+    cause = error
+    while isinstance(cause, jpype.JException) and "InvocationTarget" in type(cause).__name__ and cause.getCause():
+        cause = cause.getCause()
+    text = str(cause.toString()) if isinstance(cause, jpype.JException) else str(cause)
+    return " ".join(text.split())[:500]
