@@ -88,7 +88,7 @@ class Connector:
         ended = keeper.close(timeout)
         if self._store is not None and ended:
             self._store.engine.dispose()
-        said = keeper.figures.as_dict()
+        said = {**keeper.figures.as_dict(), "waiting": 0, "database": keeper.database(ask=False)}
         _log.info("connector stopped", action="connector", connector=self.options.name, **said)
         return said
 
@@ -171,7 +171,7 @@ class Connectors:
                 known.keeper.hurry()
             return said
         if operation == "refresh":
-            return known.refresh(self.waiting())
+            return known.refresh(int(self.waiting()))
         if operation == "disconnect":
             return known.disconnect()
         raise SettingsError(f"there is no operation {operation!r}")

@@ -24,7 +24,7 @@ from .pump import CallPump, EventPump
 if TYPE_CHECKING:
     from .jvm import Jvm
 
-_LOOK_SECONDS: Final = 0.1
+_LOOK_SECONDS: Final = 0.2
 _GOODBYE_SECONDS: Final = 1.0
 """What the JVM has for its last steps when everything of ours is closed."""
 _FAILED: Final = 2
@@ -67,9 +67,9 @@ class Host:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None and self._jvm is not None:
+            self._leave(self._jvm)
         self._released.set()
-        if kind is None:
-            self._leave()
 
     def run(self, connectors: Connectors) -> None:
         """Run the platform until SIGTERM, SIGINT, its own end, or its exit. Raises DaemonError if its main fails."""
@@ -94,6 +94,8 @@ class Host:
         """Until something says that it is time to stop; why the platform failed, if it did."""
         while not self._signals and not self._exiting:
             self._changed.wait(_LOOK_SECONDS)  # short: a signal that another thread got does not wake this one
+            if not self._exiting:
+                jvm.note_threads()
             if self._main_ended and (self._main_ended[0] is not None or jvm.user_threads() == 0):
                 return self._main_ended[0]
         return None
@@ -105,27 +107,39 @@ class Host:
         _log.info("stopping", action="stop", cause=self._cause())
         connectors.hurry()
         if not self._exiting and failure is None:  # of a failure Python tells, and ends the process
-            jvm.exit(0)
-        while connectors.started() and time.monotonic() < begin + self._stop_seconds / 2:
-            time.sleep(_LOOK_SECONDS / 2)
+            jvm.exit()
+        patience = 0.0 if failure is not None else self._stop_seconds / 2
+        while connectors.started() and self._is_stopping(jvm) and time.monotonic() < begin + patience:
+            time.sleep(_LOOK_SECONDS / 4)
         finished = events.stop(max(0.5, end - time.monotonic() - 1.0))
         jvm.detach(_REASON)
         calls.stop(0.5)
         connectors.close(end - time.monotonic())
         _log.info("stopped", action="stop", finished=finished, seconds=round(time.monotonic() - begin, 2))
 
+    def _is_stopping(self, jvm: Jvm) -> bool:
+        """Whether the platform's hooks are at work."""
+        return not self._exiting or jvm.hooks_running()
+
     def _cause(self) -> str:
         if self._signals:
             return signal.Signals(self._signals[0]).name
         return "the platform exits" if self._exiting else "the platform ended"
 
-    def _leave(self) -> None:
-        """Wait for the JVM to end the process; if it does not, end it."""
+    def _leave(self, jvm: Jvm) -> None:
+        """End the process when the platform's hooks are through, or their time is."""
         end = max(self._deadline or 0.0, time.monotonic() + _GOODBYE_SECONDS)
-        while time.monotonic() < end:
-            time.sleep(_LOOK_SECONDS)
-        _log.warning("the platform does not stop: the process ends", action="stop")
-        _end(0 if self._signals else _FAILED)
+        if jvm.told_to_exit:
+            while self._is_stopping(jvm) and time.monotonic() < end:
+                time.sleep(_LOOK_SECONDS / 4)
+            if self._is_stopping(jvm):
+                _log.warning("the platform does not stop: the process ends", action="stop")
+            _end(0)  # not by Java, whose end is no good place for Python's threads
+        gc.disable()  # nothing of Java's may be given back while it goes
+        self._released.set()
+        time.sleep(max(0.0, end - time.monotonic()))
+        _log.warning("the platform does not exit: the process ends", action="stop")
+        _end(_FAILED)
 
     # --- told by others ---------------------------------------------------------------------------------------------
 

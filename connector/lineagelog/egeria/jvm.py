@@ -17,6 +17,8 @@ from .launch import CORE_JAR, Launch
 from .pump import CallQueue, EventQueue
 
 _BRIDGE: Final = "io.github.lineagelog.egeria.Bridge"
+_OWN_HOOKS: Final = 2
+"""Threads that run while the JVM exits and are not the platform's: JPype's hook, and ours, for which that one waits."""
 
 
 class Jvm:
@@ -42,6 +44,9 @@ class Jvm:
         except TypeError:
             raise DaemonError(f"{CORE_JAR} is not ours: it has no {_BRIDGE} (make jar)") from None
         self._own_threads = self._non_daemon()
+        self._before_exit = self._thread_ids()
+        self.told_to_exit = False
+        """Whether it was us who ended the platform."""
         self._main = self._find_main()
 
     def _start(self, java: Java, launch: Launch, options: Sequence[str]) -> None:
@@ -92,7 +97,8 @@ class Jvm:
 
     def run_main(self, on_end: Callable[[str | None], None]) -> None:
         """Run the platform's main on a Java thread of its own; ``on_end`` gets its error's text, None without one."""
-        arguments = jpype.JArray(jpype.JString)(list(self._launch.arguments))
+        words = jpype.JArray(jpype.JString)(list(self._launch.arguments))
+        arguments = jpype.JArray(jpype.JObject)([words])  # one argument, the array
 
         def run() -> None:
             try:
@@ -116,12 +122,25 @@ class Jvm:
         # JPype's own way: a plain hook of Java's would run beside the one that cuts Python off
         jpype.JClass("java.lang.Runtime").getRuntime().addShutdownHook(self._new_thread(run, "lineagelog-exit"))
 
-    def exit(self, code: int) -> None:
-        """Let the platform run its shutdown hooks and end the process, on a thread beside; returns at once."""
-        threading.Thread(target=self._exit, args=(code,), name="lineagelog-system-exit", daemon=True).start()
+    def exit(self) -> None:
+        """Let the platform run its shutdown hooks, on a thread beside; returns at once."""
+        self.told_to_exit = True
+        threading.Thread(target=self._exit, name="lineagelog-system-exit", daemon=True).start()
 
-    def _exit(self, code: int) -> None:
-        self._system.exit(code)
+    def _exit(self) -> None:
+        self.note_threads()
+        self._system.exit(0)
+
+    def note_threads(self) -> None:
+        """Remember the threads there are; those that an exit adds run its hooks."""
+        self._before_exit = self._thread_ids()
+
+    def hooks_running(self) -> bool:
+        """Whether the platform's hooks are at work; asked while the one of `on_exit` waits."""
+        return len(self._thread_ids() - self._before_exit) > _OWN_HOOKS
+
+    def _thread_ids(self) -> set[int]:
+        return {int(number) for number in self._threads.getAllThreadIds()}
 
     def _non_daemon(self) -> int:
         return int(self._threads.getThreadCount()) - int(self._threads.getDaemonThreadCount())

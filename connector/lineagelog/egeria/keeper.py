@@ -102,9 +102,9 @@ class Keeper:
         """How many seconds an attempt to store may take before its events had better be spooled."""
         return 1.0 if self._hurry.is_set() else self._wait + 2.0
 
-    def database(self) -> str:
-        """``up``, or ``away: …`` with the reason; asks the database."""
-        if self._away is None:
+    def database(self, *, ask: bool = True) -> str:
+        """``up``, or ``away: …`` with the reason; without ``ask`` as it was last seen."""
+        if self._away is None and ask:
             try:
                 self._door.store.check_version()
             except LineageLogError as error:

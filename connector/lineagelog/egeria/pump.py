@@ -100,7 +100,9 @@ class EventPump:
         end = time.monotonic() + timeout
         while self._thread.is_alive() and (rest := end - time.monotonic()) > 0:
             self._thread.join(min(rest, _LOOK_SECONDS))  # it may be another one by then
-        return not self._thread.is_alive()
+        finished = not self._thread.is_alive()
+        self._watch.join(2 * _LOOK_SECONDS)
+        return finished
 
     def _new_thread(self) -> threading.Thread:
         return threading.Thread(target=self._run, name="lineagelog-pump", daemon=True)
