@@ -10,8 +10,10 @@ JAR  := $(JARS)/lineagelog-egeria-connector.jar
 MAVEN := mvn -q -B -f jars/pom.xml
 HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
 JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path '*/src/main/*' -type f -not -path '*/standin/*')
+STANDIN := jars/standin/target/.built
+STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java
+.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java standin
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +47,12 @@ $(JAR): $(JAVA_SOURCES)
 	$(MAVEN) -pl connector -am -DskipTests package
 	@mkdir -p $(JARS)
 	@cp jars/core/target/lineagelog-egeria-core.jar jars/connector/target/lineagelog-egeria-connector.jar $(JARS)/
+
+standin: $(STANDIN) ## build the stand-in daemons for the tests: jars/standin/target/{4.3,6.0}/{lib,platform.jar}
+
+$(STANDIN): $(JAVA_SOURCES) $(STANDIN_SOURCES)
+	$(MAVEN) -pl standin/v4,standin/v6 -am -DskipTests package
+	@touch $@
 
 jar-if-java: $(if $(HAS_JAVA),jar)
 	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
