@@ -28,7 +28,12 @@ def platforms() -> Path:
 def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither the user's settings file nor variables of ours reach a test."""
     for name in list(os.environ):
-        if name.startswith("LINEAGELOG_") and "TEST" not in name and "POSTGRES_BIN" not in name and "EGERIA" not in name:
+        if (
+            name.startswith("LINEAGELOG_")
+            and "TEST" not in name
+            and "POSTGRES_BIN" not in name
+            and "EGERIA" not in name
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
 

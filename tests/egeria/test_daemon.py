@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import connect, encode, event, run_process
+from tests.support import connect, event
 
 from .standin import PROVIDERS, connector, daemon
 

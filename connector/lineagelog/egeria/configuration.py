@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from lineagelog.errors import SettingsError
 
@@ -74,10 +74,10 @@ class _Given(Struct, rename="camel"):
 
     name: str | None = None
     address: str | None = None
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: dict[str, Any] | None = None
     user_id: str | None = None
     clear_password: str | None = None
-    secured_properties: dict[str, Any] = field(default_factory=dict)
+    secured_properties: dict[str, Any] | None = None
 
 
 def read_options(argument: str, defaults: Defaults) -> Options:
@@ -133,9 +133,10 @@ def _address(given: _Given, password: str | None) -> str | None:
         return None
     parts = urlsplit(address.removeprefix(_JDBC))
     who, _, where = parts.netloc.rpartition("@")
-    if not who and given.user_id and "user=" not in parts.query:
-        who = quote(given.user_id, safe="")
-    if password and ":" not in who and "password=" not in parts.query:
+    options = parse_qs(parts.query)
+    if not who and (user := options.get("user", [given.user_id])[0]):
+        who = quote(user, safe="")
+    if password and ":" not in who and "password" not in options:
         if not who:
             raise SettingsError("the connection has a password and no user: put the user into its endpoint or userId")
         who = f"{who}:{quote(password, safe='')}"

@@ -128,8 +128,7 @@ class Keeper:
                 if rest <= 0 or self._hurry.wait(min(_RETRY, rest)):
                     self._begin_spooling(str(error))
                     return self.keep(bodies)
-            except Exception as error:  # of one event, or a defect of ours; the event is kept until a version takes it
-                _log.error("append failed", action="append", connector=self._name, error=_told(error))
+            except Exception:  # of one event, or a defect of ours; the event is kept until a version takes it
                 return self._take_singly(bodies)
             else:
                 return {}
@@ -165,7 +164,8 @@ class Keeper:
         aside: list[int] = []
         for index, body in enumerate(bodies):
             try:
-                if len(bodies) == 1 or not self._stored_alone(body):
+                if (refusal := self._refusal(body)) is not None:
+                    _log.warning("event set aside", action="spool", connector=self._name, error=refusal)
                     aside.append(index)
             except _AWAY:
                 aside += range(index, len(bodies))
@@ -173,19 +173,17 @@ class Keeper:
         failures = self.keep([bodies[index] for index in aside]) if aside else {}
         return {aside[place]: text for place, text in failures.items()}
 
-    def _stored_alone(self, body: bytes) -> bool:
-        """Whether the store took the event. Raises what says that the database is away."""
+    def _refusal(self, body: bytes) -> str | None:
+        """Store one event; why the store did not take it, None if it did. Raises what says that the database is away."""
         try:
             self._store([body])
         except PartitionMissing as error:
-            _log.warning("event set aside", action="spool", connector=self._name, error=str(error))
+            return str(error)
         except _AWAY:
             raise
         except Exception as error:
-            _log.error("event set aside", action="spool", connector=self._name, error=_told(error))
-        else:
-            return True
-        return False
+            return _told(error)
+        return None
 
     def _store(self, bodies: Sequence[bytes]) -> None:
         if not self._ready:
@@ -285,15 +283,18 @@ class Keeper:
         try:
             if bodies:
                 self._store(bodies)
+            return []
         except PartitionMissing:
             pass
         except _AWAY:
             raise
         except Exception as error:
-            _log.error("append failed", action="drain", connector=self._name, error=_told(error))
-        else:
-            return []
-        return [body for body in bodies if not self._stored_alone(body)]
+            _log.debug("append failed", action="drain", connector=self._name, error=_told(error))
+        refusals = [(body, refusal) for body in bodies if (refusal := self._refusal(body)) is not None]
+        if refusals:
+            events, error = len(refusals), refusals[0][1]
+            _log.warning("events stay set aside", action="drain", connector=self._name, events=events, error=error)
+        return [body for body, _ in refusals]
 
 
 def _events_of(record: bytes) -> list[bytes]:
