@@ -174,7 +174,7 @@ class Keeper:
         return {aside[place]: text for place, text in failures.items()}
 
     def _refusal(self, body: bytes) -> str | None:
-        """Store one event; why the store did not take it, None if it did. Raises what says that the database is away."""
+        """Store one event; why the store does not take it, None if it did. Raises what says that the database is gone."""
         try:
             self._store([body])
         except PartitionMissing as error:
@@ -292,8 +292,8 @@ class Keeper:
             _log.debug("append failed", action="drain", connector=self._name, error=_told(error))
         refusals = [(body, refusal) for body in bodies if (refusal := self._refusal(body)) is not None]
         if refusals:
-            events, error = len(refusals), refusals[0][1]
-            _log.warning("events stay set aside", action="drain", connector=self._name, events=events, error=error)
+            said = {"events": len(refusals), "error": refusals[0][1]}
+            _log.warning("events stay set aside", action="drain", connector=self._name, **said)
         return [body for body, _ in refusals]
 
 

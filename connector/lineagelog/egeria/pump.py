@@ -21,6 +21,7 @@ _TAKE_MILLIS: Final = 500
 _LOOK_SECONDS: Final = 0.25
 _CLOSED_SECONDS: Final = 0.05
 """A queue that is closed answers at once that it has nothing."""
+_NOT_STARTED: Final = "the connector is not started"
 
 _log = structlog.get_logger(__name__)
 
@@ -151,7 +152,7 @@ class EventPump:
     def _take(self, share: _Share) -> Failures:
         keeper = self._connectors.keeper(share.connector)
         if keeper is None:
-            return dict.fromkeys(share.indexes, "the connector is not started")
+            return dict.fromkeys(share.indexes, _NOT_STARTED)
         failures = keeper.take(share.bodies)
         return self._told(share, failures) if failures else failures
 
@@ -173,22 +174,30 @@ class EventPump:
                 self._overtake(job)
 
     def _overtake(self, job: _Job) -> None:
+        """Spool what is not done of the job, and let another thread go on."""
         with self._lock:
             if self._job is not job:
                 return
             job.overtaken = True
             self._job = None
-        _log.warning("a store does not answer: its events are spooled", action="spool", events=len(job.shares))
-        failures = job.failures
-        for share in job.shares[job.done :]:
-            keeper = self._connectors.keeper(share.connector)
-            if keeper is not None:
-                failures |= self._told(share, keeper.overtake(share.bodies))
-            else:
-                failures |= dict.fromkeys(share.indexes, "the connector is not started")
-        _answer(job.batch, failures)
+        hanging, *others = job.shares[job.done :]
+        _log.warning("a store does not answer: its events are spooled", action="spool", events=len(hanging.bodies))
+        try:
+            failures = job.failures | self._kept(hanging, hangs=True)
+            for share in others:
+                failures |= self._kept(share, hangs=False)
+            _answer(job.batch, failures)
+        except Exception as error:  # a defect of ours must not end the watch
+            _log.error("a batch failed", action="spool", error=shown(error))
+            job.batch.fail(shown(error))
         self._thread = self._new_thread()
         self._thread.start()
+
+    def _kept(self, share: _Share, *, hangs: bool) -> Failures:
+        keeper = self._connectors.keeper(share.connector)
+        if keeper is None:
+            return dict.fromkeys(share.indexes, _NOT_STARTED)
+        return self._told(share, keeper.overtake(share.bodies) if hangs else keeper.keep(share.bodies))
 
 
 class CallPump:
