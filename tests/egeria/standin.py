@@ -11,9 +11,8 @@ import signal
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +63,6 @@ class Daemon:
     folder: Path
     era: str
     port: int = 0
-    _logs: list[dict[str, Any]] = field(default_factory=list)
 
     def wait_until_ready(self, seconds: float = _SECONDS) -> None:
         """Until the stand-in has told its port."""
@@ -127,11 +125,10 @@ def daemon(
     *options: str,
     era: str = "6.0",
     platform: Path | None = None,
-    ready: bool = True,
     variables: Mapping[str, str] | None = None,
     **config: Any,
 ) -> Iterator[Daemon]:
-    """Run one; ``config`` are further keys of the stand-in's configuration."""
+    """Run the stand-in, until it has told its port; ``config`` are further keys of its configuration."""
     folder.mkdir(exist_ok=True)
     (folder / "port").unlink(missing_ok=True)
     for each in connectors:
@@ -139,28 +136,41 @@ def daemon(
         each["connection"]["connectorType"] = kind
     content = {"portFile": str(folder / "port"), "connectors": connectors, **config}
     (folder / "standin.json").write_text(json.dumps(content))
+    where = platform or PLATFORMS / era / "lib"
+    main = ["--main-class", MAIN] if where.is_dir() else []
+    words = ["--platform", str(where), *main, *options, "--", str(folder / "standin.json")]
+    with run(folder, *words, era=era, variables=variables) as running:
+        running.wait_until_ready()
+        yield running
+
+
+@contextlib.contextmanager
+def deliver(
+    folder: Path, platform: Path, database: str, events: int | Path, *more: str, threads: int = 1, **properties: Any
+) -> Iterator[Daemon]:
+    """Run Deliver.java: events go straight to the bridge."""
+    argument = json.dumps({"name": "lineage log", "address": database, "properties": properties})
+    words = ["--platform", str(platform), "--", argument, str(threads), str(events), *more]
+    with run(folder, *words) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def run(folder: Path, *words: str, era: str = "6.0", variables: Mapping[str, str] | None = None) -> Iterator[Daemon]:
+    """Run `lineagelog daemon` in a folder; killed at the end of the block if it still runs."""
     given = {
         "LINEAGELOG_DAEMON__SPOOL_DIR": str(folder / "spool"),
         "LINEAGELOG_DAEMON__JVM_OPTIONS": '["-Xmx256m", "-XX:TieredStopAtLevel=1"]',
         "LINEAGELOG_LOG__FORMAT": "json",
         **(variables or {}),
     }
-    where = platform or PLATFORMS / era / "lib"
-    main = ["--main-class", MAIN] if where.is_dir() else []
-    command = [COMMAND, "daemon", "--platform", str(where), *main, *options, "--", str(folder / "standin.json")]
     with (folder / "out").open("ab") as out, (folder / "err").open("ab") as err:
-        process = subprocess.Popen(command, env=os.environ | given, stdout=out, stderr=err, cwd=folder)
-    running = Daemon(process, folder, era)
+        process = subprocess.Popen(
+            [COMMAND, "daemon", *words], env=os.environ | given, stdout=out, stderr=err, cwd=folder
+        )
     try:
-        if ready:
-            running.wait_until_ready()
-        yield running
+        yield Daemon(process, folder, era)
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
-
-
-def is_http_error(error: Exception) -> bool:
-    """Whether the stand-in answered, and not with 200."""
-    return isinstance(error, urllib.error.HTTPError)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -58,6 +59,7 @@ class Host:
         from .jvm import Jvm
 
         begin = time.monotonic()
+        atexit.register(_end, _FAILED)  # from now on Python's own end is none: Java's threads do not bear it
         self._jvm = Jvm(self._java, self._launch, self._options)
         self._jvm.on_exit(self._on_exit)
         took = round(time.monotonic() - begin, 2)
@@ -69,7 +71,7 @@ class Host:
     ) -> None:
         if kind is None and self._jvm is not None:
             self._leave(self._jvm)
-        self._released.set()
+        self._released.set()  # the caller tells the error, then the process ends
 
     def run(self, connectors: Connectors) -> None:
         """Run the platform until SIGTERM, SIGINT, its own end, or its exit. Raises DaemonError if its main fails."""

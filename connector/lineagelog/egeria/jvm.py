@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from .launch import CORE_JAR, Launch
 from .pump import CallQueue, EventQueue
 
 _BRIDGE: Final = "io.github.lineagelog.egeria.Bridge"
+_ASKS_FOR_NATIVE: Final = 22
 _OWN_HOOKS: Final = 2
 """Threads that run while the JVM exits and are not the platform's: JPype's hook, and ours, for which that one waits."""
 
@@ -50,11 +52,18 @@ class Jvm:
         self._main = self._find_main()
 
     def _start(self, java: Java, launch: Launch, options: Sequence[str]) -> None:
+        try:
+            ctypes.CDLL(str(java.library))
+        except OSError as error:  # JPype would end the process
+            raise DaemonError(f"the JVM of {java.home} cannot be started: {_one_line(error)}") from error
+        # JPype loads its library; newer Javas want to be told that this is meant
+        native = ["--enable-native-access=ALL-UNNAMED"] if java.version >= _ASKS_FOR_NATIVE else []
         # Python's end must not wait for the platform's threads, which go on
         jpype.config.destroy_jvm = False
         try:
             jpype.startJVM(
                 str(java.library),
+                *native,
                 *options,
                 *launch.properties,
                 classpath=[str(path) for path in launch.class_path],

@@ -174,7 +174,7 @@ class Keeper:
         return {aside[place]: text for place, text in failures.items()}
 
     def _refusal(self, body: bytes) -> str | None:
-        """Store one event; why the store does not take it, None if it did. Raises what says that the database is gone."""
+        """Store one event; why the store does not take it, None if it did. Raises when the database is away."""
         try:
             self._store([body])
         except PartitionMissing as error:
