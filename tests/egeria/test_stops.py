@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from benchmarks.daemon import compile_deliverer
 
-from lineagelog.egeria.launch import own_jars
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.spool import Spool
@@ -31,16 +30,7 @@ MANY = 10_000_000
 @pytest.fixture(scope="module")
 def deliverer(platforms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The platform of Deliver.java."""
-    folder = tmp_path_factory.mktemp("deliver")
-    core, _ = own_jars()
-    source = Path(__file__).with_name("Deliver.java")
-    subprocess.run(["javac", "-cp", core, "-d", folder, source], check=True, timeout=120)
-    manifest = folder / "manifest"
-    manifest.write_text("Main-Class: Deliver\n")
-    classes = [path.name for path in folder.glob("*.class")]
-    jar = ["jar", "cfm", folder / "deliver.jar", manifest, *(word for name in classes for word in ("-C", folder, name))]
-    subprocess.run(jar, check=True, timeout=120)
-    return folder / "deliver.jar"
+    return compile_deliverer(tmp_path_factory.mktemp("deliver"))
 
 
 def acknowledged(folder: Path) -> set[str]:

@@ -7,10 +7,11 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A platform that only delivers events, for tests that need to know exactly what was acknowledged.
+ * A platform that only delivers events: for measurements, and for tests that need to know what was acknowledged.
  *
- * <p>Arguments: the JSON for initialize, how many threads, and the events: a file of NDJSON, or a number of small ones.
- * Each line of the file "acknowledged" names an event whose delivery has returned.
+ * <p>Arguments: the JSON for initialize, how many threads, the events (a file of NDJSON, or a number of small ones), and
+ * the exit code of System.exit; without one main returns. In the working directory, each line of the file "acknowledged"
+ * names a small event whose delivery has returned, and "progress" says how many events of a file are done.
  */
 public final class Deliver {
     private static final String EVENT =
@@ -29,6 +30,9 @@ public final class Deliver {
         FileOutputStream acknowledged = numbered ? new FileOutputStream("acknowledged", true) : null;
         Source source = numbered ? numbers(Long.parseLong(arguments[2])) : lines(Path.of(arguments[2]));
         AtomicLong done = new AtomicLong();
+        if (!numbered) {
+            watch(done);
+        }
         Thread[] workers = new Thread[threads];
         long begin = System.nanoTime();
         for (int at = 0; at < threads; at++) {
@@ -43,6 +47,21 @@ public final class Deliver {
         if (arguments.length > 3) {
             System.exit(Integer.parseInt(arguments[3]));
         }
+    }
+
+    private static void watch(AtomicLong done) {
+        Thread watch = new Thread(() -> {
+            try {
+                while (true) {
+                    Files.writeString(Path.of("progress"), Long.toString(done.get()));
+                    Thread.sleep(100);
+                }
+            } catch (Exception ended) {
+                System.out.println("no more progress: " + ended);
+            }
+        });
+        watch.setDaemon(true);
+        watch.start();
     }
 
     private static void work(Source source, FileOutputStream acknowledged, AtomicLong done) {
