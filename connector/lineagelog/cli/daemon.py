@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         app,
         "daemon",
         "lineagelog daemon --platform /opt/egeria/omag-server-platform.jar --config daemon.toml",
-        "lineagelog daemon --platform omag-server-platform.jar -- --server.port=9443",
+        "lineagelog daemon --config daemon.toml   (with platform and arguments in its section [daemon])",
     )(_daemon)
 
 
@@ -52,7 +52,7 @@ def _daemon(
 ) -> None:
     """Run an Egeria integration daemon with lineagelog's connector in it, until SIGTERM or Ctrl-C.
 
-    Starts the JVM with the platform in this process. An event is acknowledged to Egeria when it is stored, or when it
+    Starts the JVM with the platform in this process. What stands after -- is given to the platform. An event is acknowledged to Egeria when it is stored, or when it
     is on the disk because its database is away; what is there is stored when the database is back.
     """
     daemon = {"platform": platform, "java": java, "main_class": main_class}
