@@ -7,13 +7,14 @@ STAMP := $(VENV)/.installed
 # What runs inside an Egeria daemon; where no JDK and Maven are, the rest works without it.
 JARS := connector/lineagelog/egeria/jars
 JAR  := $(JARS)/lineagelog-egeria-connector.jar
-MAVEN := mvn -q -B -f jars/pom.xml
+# One build at a time, where the tests of several processes ask for it.
+MAVEN := $(if $(shell command -v flock),flock jars/pom.xml) mvn -q -B -f jars/pom.xml
 HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
 JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path '*/src/main/*' -type f -not -path '*/standin/*')
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java standin
+.PHONY: setup run test check format bench soak wheel clean sql help constraints jar jar-if-java standin standin-if-java
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -50,14 +51,17 @@ $(JAR): $(JAVA_SOURCES)
 
 standin: $(STANDIN) ## build the stand-in daemons for the tests: jars/standin/target/{4.3,6.0}/{lib,platform.jar}
 
-$(STANDIN): $(JAVA_SOURCES) $(STANDIN_SOURCES)
+$(STANDIN): $(JAVA_SOURCES) $(STANDIN_SOURCES) | $(JAR)
 	$(MAVEN) -pl standin/v4,standin/v6 -am -DskipTests package
 	@touch $@
 
 jar-if-java: $(if $(HAS_JAVA),jar)
+standin-if-java: $(if $(HAS_JAVA),standin)
+
+jar-if-java:
 	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
 
-test: check jar-if-java ## everything that must pass
+test: check jar-if-java standin-if-java ## everything that must pass
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)

@@ -23,7 +23,12 @@ public final class ConnectorDescription {
     private ConnectorDescription() {}
 
     public static AuditLogReportingComponent component() {
-        return new AuditLogReportingComponent(
-                COMPONENT_ID, ComponentDevelopmentStatus.TECHNICAL_PREVIEW, QUALIFIED_NAME, DESCRIPTION, WIKI_PAGE);
+        AuditLogReportingComponent component = new AuditLogReportingComponent();
+        component.setComponentId(COMPONENT_ID);
+        component.setComponentDevelopmentStatus(ComponentDevelopmentStatus.TECHNICAL_PREVIEW);
+        component.setComponentName(QUALIFIED_NAME);
+        component.setComponentDescription(DESCRIPTION);
+        component.setComponentWikiURL(WIKI_PAGE);
+        return component;
     }
 }

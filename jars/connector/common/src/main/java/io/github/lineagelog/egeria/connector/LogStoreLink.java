@@ -16,7 +16,7 @@ public final class LogStoreLink {
     private static final long START_MILLIS = 60_000;
     private static final long REFRESH_MILLIS = 30_000;
     /** Less than the ten seconds in which a daemon should stop. */
-    private static final long DISCONNECT_MILLIS = 8_000;
+    private static final long DISCONNECT_MILLIS = 5_000;
 
     private static final List<String> FIGURES = List.of(
             "stored", "duplicate", "expired", "dead", "spooled", "waiting", "lag_seconds", "database");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.github.lineagelog.egeria.standin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.lineagelog.egeria.standin.v6.Era60;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The connector in the shape of Egeria 6. */
+class Era60Test extends ConnectorContract {
+    Era60Test() {
+        super(new Era60(), "io.github.lineagelog.egeria.v6.LineagelogProvider");
+    }
+
+    @Test
+    void jobAndDatasetEventsHaveMethodsOfTheirOwn() {
+        startDaemon();
+        daemon().dispatch().publish("{\"job\":{\"name\":\"j\"}}");
+        daemon().dispatch().publish("{\"dataset\":{\"name\":\"d\"}}");
+        assertEquals(List.of("job", "dataset"), python().kinds);
+    }
+}
