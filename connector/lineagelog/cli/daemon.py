@@ -52,8 +52,9 @@ def _daemon(
 ) -> None:
     """Run an Egeria integration daemon with lineagelog's connector in it, until SIGTERM or Ctrl-C.
 
-    Starts the JVM with the platform in this process. What stands after -- is given to the platform. An event is acknowledged to Egeria when it is stored, or when it
-    is on the disk because its database is away; what is there is stored when the database is back.
+    Starts the JVM with the platform in this process. What stands after -- is given to the platform. An event is
+    acknowledged to Egeria when it is stored, or when it is on the disk because its database is away; what is there is
+    stored when the database is back.
     """
     daemon = {"platform": platform, "java": java, "main_class": main_class}
     session = session.with_options(daemon=daemon, log={"level": log_level, "format": log_format})
@@ -69,10 +70,14 @@ def _daemon(
     configure_logs(session.settings.log.level, session.settings.log.format)
     if settings.platform is None:
         raise SettingsError("there is no platform to start: --platform PATH, or platform in [daemon]")
-    further = [path.absolute() for path in settings.loader_path]
-    given = [*settings.arguments, *(arguments or [])]
-    launch = plan_launch(settings.platform.absolute(), main_class=settings.main_class, more=further, arguments=given)
+    launch = plan_launch(
+        settings.platform.absolute(),
+        main_class=settings.main_class,
+        more=[path.absolute() for path in settings.loader_path],
+        arguments=[*settings.arguments, *(arguments or [])],
+    )
     found = find_java(settings.java, settings.jvm_options)
+    session = _with_absolute_paths(session)
     defaults = _defaults(session)
     _enter_working_dir(settings)
     with (
@@ -98,6 +103,13 @@ def _defaults(session: Session) -> Defaults:
         max_event=settings.intake.max_event,
         own_place="the embedded database" if settings.database is None else place_of(settings.database),
     )
+
+
+def _with_absolute_paths(session: Session) -> Session:
+    """The settings, so that they mean the same in another working directory."""
+    settings = session.settings
+    paths = {"data_dir": settings.data_dir, "database_password_file": settings.database_password_file}
+    return session.with_options(**{key: path.absolute() if path is not None else None for key, path in paths.items()})
 
 
 def _enter_working_dir(settings: DaemonSettings) -> None:
