@@ -112,6 +112,11 @@ def test_a_killed_process_loses_nothing(deliverer: Path, tmp_path: Path, own_pos
         wait_for(lambda: not spooled_bytes(tmp_path))
         (told,) = [line for line in running.logs("drain") if line["event"].startswith("events of an earlier run")]
         assert told["events"] >= len(left)
+        (waiting,) = [line for line in running.logs("spool") if line["event"] == "events wait in a spool"]
+        assert (waiting["destination"].endswith("/lineagelog, schema openlineage"), waiting["bytes"] > 0) == (
+            True,
+            True,
+        )
         running.publish(event("and on"))
         assert running.end()[0] == 0
     assert acknowledged(tmp_path) | {"and on"} <= stored(url)

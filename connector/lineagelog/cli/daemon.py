@@ -15,6 +15,8 @@ from .command import command
 from .session import Session, ensure
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineagelog.egeria import Defaults
     from lineagelog.settings import DaemonSettings
     from lineagelog.store import LogStore
@@ -79,6 +81,7 @@ def _daemon(
     found = find_java(settings.java, settings.jvm_options)
     session = _with_absolute_paths(session)
     defaults = _defaults(session)
+    _tell_spools(defaults.spool_folder)
     _enter_working_dir(settings)
     with (
         Host(found, launch, options=settings.jvm_options, stop_seconds=settings.stop_seconds) as host,
@@ -119,6 +122,15 @@ def _enter_working_dir(settings: DaemonSettings) -> None:
         os.chdir(settings.working_dir)
     except OSError as error:
         raise SettingsError(f"working_dir: {settings.working_dir}: {error.strerror or error}") from error
+
+
+def _tell_spools(folder: Path) -> None:
+    """Name what earlier runs left: a connector for that destination drains it when it starts, and nobody else does."""
+    from lineagelog.egeria.spools import waiting_spools
+
+    for spool, destination, waiting in waiting_spools(folder):
+        said = {"folder": str(spool), "destination": destination, "bytes": waiting}
+        structlog.get_logger(__name__).warning("events wait in a spool", action="spool", **said)
 
 
 class _Stores:

@@ -62,6 +62,11 @@ class Options(Struct, frozen=True):
     secrets: tuple[str, ...]
     """What no text may show."""
 
+    @property
+    def destination(self) -> str:
+        """Where the events go, for people."""
+        return f"{self.place}, schema {self.schema}"
+
     def hide(self, text: str) -> str:
         """The text without this connector's secrets."""
         for secret in self.secrets:

@@ -18,6 +18,7 @@ from lineagelog.store import LogStore, masked
 
 from .configuration import Defaults, Options, read_options
 from .keeper import Keeper
+from .spools import note_destination
 
 CLOSE_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 5
@@ -61,6 +62,7 @@ class Connector:
             spool = Spool(
                 options.spool_folder, max_bytes=options.spool_max_bytes, fsync=True, lock_timeout=_SPOOL_LOCK_SECONDS
             )
+            note_destination(options.spool_folder, options.destination)
             door = Door(store, check=strict_check if options.strict else None, max_event=options.max_event)
             keeper = Keeper(
                 door, spool, lambda: self._stores.ensure(store), wait=options.wait_seconds, name=options.name
@@ -95,7 +97,7 @@ class Connector:
     def _state(self, keeper: Keeper) -> dict[str, Any]:
         options = self.options
         return {
-            "store": f"{options.place}, schema {options.schema}",
+            "store": options.destination,
             "spooled": keeper.figures.as_dict()["spooled"],
             "database": keeper.database(),
         }

@@ -155,7 +155,8 @@ class Keeper:
             failures = dict.fromkeys(range(len(bodies)), self._lost(error))
         if failures:
             self.figures.failed(len(failures))
-            _log.error("events refused", action="spool", connector=self._name, events=len(failures), error=failures)
+            said = {"events": len(failures), "error": next(iter(failures.values()))}
+            _log.error("events refused", action="spool", connector=self._name, **said)
         self._wake.set()
         return failures
 

@@ -85,7 +85,10 @@ def _spring_boot(
     if launcher is None:
         raise DaemonError(f"the platform cannot be started: {jar} has no PropertiesLauncher of Spring Boot")
     beside = [folder] if not more and (folder := jar.parent / "lib").is_dir() else []
-    path = ",".join(str(each) for each in (connector, *beside, *more))
+    parts = [str(each) for each in (connector, *beside, *more)]
+    if odd := next((part for part in parts if "," in part), None):
+        raise DaemonError(f"loader.path cannot name {odd}: a comma separates its parts")
+    path = ",".join(parts)
     properties = [f"-Dloader.path={path}"]
     if chosen := main or _manifest(jar).get("Start-Class"):
         properties.append(f"-Dloader.main={chosen}")
