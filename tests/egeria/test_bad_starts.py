@@ -127,7 +127,9 @@ def test_a_jvm_that_does_not_start(refused_before: Callable[..., str], platforms
     for option, expected in (
         ("-Xmx1", "Too small maximum heap"),
         ("-XX:+NoSuchOption", "Unrecognized VM option 'NoSuchOption'"),
-        ("--no-such-option", "Unrecognized option: --no-such-option"),
+        ("--no-such-option=1", "Unrecognized option: --no-such-option=1"),
+        ("-cp", "jvm_options of [daemon]: '-cp' is no option of the JVM (-X…, -Dname=value, --name=value)"),
+        ("--add-opens", "'--add-opens' is no option of the JVM"),
         ("-agentlib:nothing", "Could not find agent library nothing on the library path"),
     ):
         assert expected in refused_before(*platform, LINEAGELOG_DAEMON__JVM_OPTIONS=f'["{option}"]')
@@ -200,6 +202,14 @@ def test_a_spring_boot_jar(own: Path, tmp_path: Path, package: str) -> None:
         plan_launch(folder, main_class=None)
 
 
+def test_a_comma_in_a_path(own: Path, tmp_path: Path) -> None:
+    """Spring Boot would take it for two paths."""
+    platform = jar(tmp_path / "p.jar", "BOOT-INF/", "org/springframework/boot/loader/PropertiesLauncher.class")
+    (tmp_path / "a,b").mkdir()
+    with pytest.raises(DaemonError, match="a comma separates its parts"):
+        plan_launch(platform, main_class=None, more=[tmp_path / "a,b"])
+
+
 def test_a_folder_of_jars(own: Path, tmp_path: Path) -> None:
     """All of it on the class path, ours once even where somebody has put copies there; the only main class is taken."""
     folder = tmp_path / "server"
@@ -227,7 +237,10 @@ def test_the_java_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert (found.version >= 17, found.library.is_file()) == (True, True)
     link = tmp_path / "java"
     link.symlink_to(command)
-    assert find_java(link) == find_java(found.home) == find_java(None, ["-Xmx64m"]) == found
+    many = ["-ea", "-verbose:gc", "--enable-preview", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Dx=y"]
+    assert find_java(None, many) == found
+    waiting = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y"
+    assert find_java(link) == find_java(found.home) == find_java(None, ["-Xmx64m", waiting]) == found
     monkeypatch.setenv("JAVA_HOME", str(found.home))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     assert find_java(None) == found

@@ -19,6 +19,12 @@ _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _HOME: Final = re.compile(r"^\s*java\.home = (.+)$", re.MULTILINE)
 _LIBRARIES: Final = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "lib/client/libjvm.so")
 _NOISE: Final = ("Picked up", "Error: Could not create the Java Virtual Machine", "Error occurred during init")
+_AGENTS: Final = ("-agentlib:jdwp", "-Xrunjdwp", "-agentpath:", "-javaagent:")
+"""Options that do something (bind a port, wait for a debugger): not for a question."""
+_OPTION: Final = re.compile(
+    r"-(X|D|agentlib:|agentpath:|javaagent:|verbose|(e|d)s?a\b|(en|dis)able|-enable-preview$|-[a-z-]+=)"
+)
+"""What the JVM itself takes; others, such as -cp and --add-opens in two words, are the command's."""
 _SECONDS: Final = 30
 
 
@@ -37,6 +43,8 @@ def find_java(chosen: Path | None, options: Sequence[str] = ()) -> Java:
     It is started once with ``options``: options that it refuses end a JVM inside this process without a word of ours.
     Raises DaemonError in one line.
     """
+    if odd := next((option for option in options if not _OPTION.match(option)), None):
+        raise DaemonError(f"jvm_options of [daemon]: {odd!r} is no option of the JVM (-X…, -Dname=value, --name=value)")
     command, origin = _command(chosen)
     said = _ask(command, origin, options)
     found = _VERSION.search(said)
@@ -71,7 +79,8 @@ def _of_home(place: Path, origin: str) -> Path:
 
 
 def _ask(command: Path, origin: str, options: Sequence[str]) -> str:
-    words = [str(command), *options, "-XshowSettings:properties", "-version"]
+    tried = [option for option in options if not option.startswith(_AGENTS)]
+    words = [str(command), *tried, "-XshowSettings:properties", "-version"]
     environment = os.environ | {"LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603  # the user's own Java

@@ -27,8 +27,8 @@ class Jvm:
     """A running JVM. There is one in the life of a process, and it ends with it."""
 
     def __init__(self, java: Java, launch: Launch, options: Sequence[str] = ()) -> None:
-        """Start it. SIGTERM and SIGINT are held back meanwhile; install handlers for them afterwards, since the JVM
-        has put its own in their place. Raises DaemonError."""
+        """Start it; Python's handlers of SIGTERM and SIGINT stay in place. Raises DaemonError."""
+        # held back meanwhile: the JVM puts its own handlers, which would end the process, in the place of ours
         held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         try:
             before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
@@ -112,7 +112,7 @@ class Jvm:
         def run() -> None:
             try:
                 self._main.invoke(None, arguments)
-            except BaseException as error:  # Java's exceptions have no common base with ours
+            except Exception as error:  # whatever the platform throws; JPype makes it one of Python's
                 on_end(_one_line(error))
             else:
                 on_end(None)

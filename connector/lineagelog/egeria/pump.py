@@ -114,7 +114,7 @@ class EventPump:
             begin = time.monotonic()
             try:
                 batch = take(MAX_EVENTS, MAX_BYTES, _TAKE_MILLIS)
-            except BaseException as error:  # the JVM is going: Java's exceptions are of no base of ours
+            except Exception as error:  # the JVM is going
                 _log.info("the event queue is gone", action="bridge", error=type(error).__name__)
                 return
             if batch is not None:
@@ -223,7 +223,7 @@ class CallPump:
             begin = time.monotonic()
             try:
                 call = self._queue.take(_TAKE_MILLIS)
-            except BaseException as error:
+            except Exception as error:  # the JVM is going
                 _log.info("the call queue is gone", action="bridge", error=type(error).__name__)
                 return
             if call is not None:
