@@ -1,6 +1,7 @@
 import io.github.lineagelog.egeria.Bridge;
 import java.io.BufferedReader;
 import java.io.FileOutputStream;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,8 +11,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * A platform that only delivers events: for measurements, and for tests that need to know what was acknowledged.
  *
  * <p>Arguments: the JSON for initialize, how many threads, the events (a file of NDJSON, or a number of small ones), and
- * the exit code of System.exit; without one main returns. In the working directory, each line of the file "acknowledged"
- * names a small event whose delivery has returned, and "progress" says how many events of a file are done.
+ * what comes at the end: the exit code of System.exit; without one main returns. With "asked" instead, each line of the
+ * standard input says how many events are to be delivered next. In the working directory, each line of the file
+ * "acknowledged" names a small event whose delivery has returned.
  */
 public final class Deliver {
     private static final String EVENT =
@@ -29,10 +31,22 @@ public final class Deliver {
         boolean numbered = arguments[2].chars().allMatch(Character::isDigit);
         FileOutputStream acknowledged = numbered ? new FileOutputStream("acknowledged", true) : null;
         Source source = numbered ? numbers(Long.parseLong(arguments[2])) : lines(Path.of(arguments[2]));
-        AtomicLong done = new AtomicLong();
-        if (!numbered) {
-            watch(done);
+        if (arguments.length > 3 && arguments[3].equals("asked")) {
+            BufferedReader questions = new BufferedReader(new InputStreamReader(System.in));
+            for (String count = questions.readLine(); count != null; count = questions.readLine()) {
+                deliver(atMost(Long.parseLong(count), source), acknowledged, threads);
+            }
+            return;
         }
+        deliver(source, acknowledged, threads);
+        System.out.println("figures " + Bridge.calls().call("c", "refresh", "{}", 60_000));
+        if (arguments.length > 3) {
+            System.exit(Integer.parseInt(arguments[3]));
+        }
+    }
+
+    private static void deliver(Source source, FileOutputStream acknowledged, int threads) throws Exception {
+        AtomicLong done = new AtomicLong();
         Thread[] workers = new Thread[threads];
         long begin = System.nanoTime();
         for (int at = 0; at < threads; at++) {
@@ -42,26 +56,7 @@ public final class Deliver {
         for (Thread worker : workers) {
             worker.join();
         }
-        System.out.printf("delivered %d %.3f%n", done.get(), (System.nanoTime() - begin) / 1e9);
-        System.out.println("figures " + Bridge.calls().call("c", "refresh", "{}", 60_000));
-        if (arguments.length > 3) {
-            System.exit(Integer.parseInt(arguments[3]));
-        }
-    }
-
-    private static void watch(AtomicLong done) {
-        Thread watch = new Thread(() -> {
-            try {
-                while (true) {
-                    Files.writeString(Path.of("progress"), Long.toString(done.get()));
-                    Thread.sleep(100);
-                }
-            } catch (Exception ended) {
-                System.out.println("no more progress: " + ended);
-            }
-        });
-        watch.setDaemon(true);
-        watch.start();
+        System.out.printf("delivered %d %.6f%n", done.get(), (System.nanoTime() - begin) / 1e9);
     }
 
     private static void work(Source source, FileOutputStream acknowledged, AtomicLong done) {
@@ -86,6 +81,11 @@ public final class Deliver {
             long number = next.getAndIncrement();
             return number < count ? String.format(EVENT, number) : null;
         };
+    }
+
+    private static Source atMost(long count, Source source) {
+        AtomicLong left = new AtomicLong(count);
+        return () -> left.getAndDecrement() > 0 ? source.next() : null;
     }
 
     private static Source lines(Path file) throws Exception {

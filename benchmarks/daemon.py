@@ -1,9 +1,10 @@
 """Events through the JVM: the connector's own path, against the same events given to `append` one at a time.
 
-    python -m benchmarks.daemon [--events 100000] [--few 10000] [--rounds 3]
+    python -m benchmarks.daemon [--events 100000] [--few 10000]
 
 A platform that only delivers (Deliver.java) hands events to the bridge of a `lineagelog daemon`; each call returns
-when its event is stored. One thread is Egeria's usual dispatch. All figures are of one PostgreSQL; compare ratios.
+when its event is stored. One thread is Egeria's usual dispatch. The ways take turns of a few hundred events on one
+PostgreSQL, so that what else the machine does meets all of them alike.
 """
 
 from __future__ import annotations
@@ -12,16 +13,14 @@ import argparse
 import contextlib
 import json
 import os
-import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from itertools import batched
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from benchmarks.generator import generate
 from benchmarks.writers import create_store
@@ -32,32 +31,97 @@ from lineagelog.store import LogStore, open_engine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-SCHEMA = "bench"
 THREADS = 8
+TURN = 250
+"""Events of one turn."""
 _JVM = '["-Xms128m", "-Xmx128m", "-XX:+AlwaysPreTouch"]'
 """A heap that has its size from the start: what grows then is a leak."""
 _COMMAND = str(Path(sys.executable).with_name("lineagelog"))
-_DELIVERED = re.compile(r"^delivered (\d+) ([\d.]+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one daemon did."""
+class Direct:
+    """Our door with one event at a time, in this process."""
 
-    events: int
-    seconds: float
-    memory: list[tuple[int, float]]
-    """(events delivered so far, resident MiB), about one per second from the first event on."""
+    name = "append, batch 1"
 
-    @property
-    def rate(self) -> float:
-        """Events per second."""
-        return self.events / self.seconds
+    def __init__(self, url: str, bodies: Sequence[bytes], schema: str = "bench direct") -> None:
+        create_store(url, schema)
+        self._engine = open_engine(url, pool_size=1)
+        self._door = Door(LogStore(self._engine, schema))
+        self._turns = batched(bodies, TURN)
 
-    def growth(self, after: float) -> float:
-        """MiB that the process grew from this share of the events to the end."""
-        start = next(mib for done, mib in self.memory if done >= self.events * after)
-        return self.memory[-1][1] - start
+    def turn(self) -> tuple[int, float]:
+        """The next events: how many, and in how many seconds."""
+        bodies = next(self._turns)
+        begin = time.perf_counter()
+        for body in bodies:
+            self._door.take([body], source="benchmark")
+        return len(bodies), time.perf_counter() - begin
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._engine.dispose()
+
+
+class Daemon:
+    """The same through a daemon, from so many threads; a number instead of a file: so many small events."""
+
+    def __init__(self, url: str, folder: Path, jar: Path, events: Path | int, *, threads: int) -> None:
+        self.name = f"daemon, {threads} thread{'s' if threads > 1 else ''}"
+        self.schema = f"bench {threads}"
+        create_store(url, self.schema)
+        argument = json.dumps({"name": "benchmark", "address": url, "properties": {"schema": self.schema}})
+        words = [argument, str(threads), str(events), "asked"]
+        variables = {"LINEAGELOG_DAEMON__SPOOL_DIR": str(folder / "spool"), "LINEAGELOG_DAEMON__JVM_OPTIONS": _JVM}
+        self._errors = (folder / f"errors-{threads}").open("w+")
+        self._process = subprocess.Popen(
+            [_COMMAND, "daemon", "--platform", str(jar), "--log-level", "warning", "--", *words],
+            env=os.environ | variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=folder,
+        )
+        self._read("started ")
+
+    def turn(self, events: int = TURN) -> tuple[int, float]:
+        """The next events: how many, and in how many seconds."""
+        assert self._process.stdin is not None
+        print(events, file=self._process.stdin, flush=True)
+        done, seconds = self._read("delivered ").split()
+        return int(done), float(seconds)
+
+    def resident(self) -> float:
+        """MiB of memory."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def close(self) -> None:
+        """End it. Raises if it did not end well."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        if self._process.wait(60):
+            raise RuntimeError(f"the daemon ended with {self._process.returncode}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                stream.close()
+
+    def _read(self, start: str) -> str:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith(start):
+                return line.removeprefix(start)
+        self._errors.seek(0)
+        raise RuntimeError(f"the daemon ended: {self._errors.read()[-2000:]}")
 
 
 def compile_deliverer(folder: Path) -> Path:
@@ -79,48 +143,39 @@ def write_events(folder: Path, bodies: Iterable[bytes]) -> Path:
     return path
 
 
-def append_singly(url: str, bodies: Sequence[bytes]) -> float:
-    """Events per second of our door with one event at a time, in this process."""
-    create_store(url, SCHEMA)
-    engine = open_engine(url, pool_size=1)
-    door = Door(LogStore(engine, SCHEMA))
-    begin = time.perf_counter()
-    for body in bodies:
-        door.take([body], source="benchmark")
-    seconds = time.perf_counter() - begin
-    engine.dispose()
-    return len(bodies) / seconds
+def rates(url: str, folder: Path, jar: Path, bodies: Sequence[bytes], threads: Sequence[int]) -> dict[str, float]:
+    """Events per second of each way, in turns; the first turn, in which everything warms up, does not count."""
+    events = write_events(folder, bodies)
+    with contextlib.ExitStack() as stack:
+        direct = stack.enter_context(contextlib.closing(Direct(url, bodies)))
+        daemons = [stack.enter_context(Daemon(url, folder, jar, events, threads=each)) for each in threads]
+        ways = [direct, *daemons]
+        counts, seconds = dict.fromkeys(ways, 0), dict.fromkeys(ways, 0.0)
+        for number in range(len(bodies) // TURN):
+            for way in ways if number % 2 else reversed(ways):
+                done, took = way.turn()
+                if number:
+                    counts[way] += done
+                    seconds[way] += took
+        for each in daemons:
+            each.close()
+    return {way.name: counts[way] / seconds[way] for way in ways}
 
 
-def deliver(url: str, folder: Path, jar: Path, events: Path, *, threads: int) -> Run:
-    """The same through a daemon, from so many threads."""
-    create_store(url, SCHEMA)
-    argument = json.dumps({"name": "benchmark", "address": url, "properties": {"schema": SCHEMA}})
-    words = [_COMMAND, "daemon", "--platform", str(jar), "--log-level", "warning", "--", argument, str(threads)]
-    variables = {"LINEAGELOG_DAEMON__SPOOL_DIR": str(folder / "spool"), "LINEAGELOG_DAEMON__JVM_OPTIONS": _JVM}
-    progress = folder / "progress"
-    progress.unlink(missing_ok=True)
-    memory: list[tuple[int, float]] = []
-    with (folder / "out").open("w+") as out:
-        environment = os.environ | variables
-        process = subprocess.Popen([*words, str(events)], env=environment, stdout=out, stderr=out, cwd=folder)
-        while process.poll() is None:
-            with contextlib.suppress(OSError, ValueError, IndexError):  # not begun, or just ended
-                done = int(progress.read_text())
-                memory.append((done, _resident(process.pid)))
-            time.sleep(0.25 if len(memory) < 40 else 1)
-        out.seek(0)
-        said = out.read()
-    found = _DELIVERED.search(said)
-    if process.returncode or found is None:
-        raise RuntimeError(f"the daemon ended with {process.returncode}: {said[-2000:]}")
-    return Run(int(found[1]), float(found[2]), memory)
-
-
-def _resident(pid: int) -> float:
-    """MiB."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+def memory(
+    url: str, folder: Path, jar: Path, bodies: Iterable[bytes], count: int
+) -> tuple[list[tuple[int, float]], float]:
+    """(events so far, resident MiB) after every hundredth of one long run of one thread, and its events per second."""
+    events = write_events(folder, bodies)
+    points: list[tuple[int, float]] = []
+    total, seconds = 0, 0.0
+    with Daemon(url, folder, jar, events, threads=1) as daemon:
+        while total < count:
+            done, took = daemon.turn(max(1, count // 100))
+            total, seconds = total + done, seconds + took
+            points.append((total, daemon.resident()))
+        daemon.close()
+    return points, total / seconds
 
 
 @contextlib.contextmanager
@@ -133,31 +188,17 @@ def workplace() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def report(url: str, events: int, few: int, rounds: int) -> str:
-    """Rounds of a few events for the ratios, then one long run for the memory."""
-    lines = [
-        "| round | append, batch 1 | daemon, 1 thread | ÷ append | daemon, 8 threads | ÷ append |",
-        "|--:" * 6 + "|",
-    ]
-    ratios = []
+def report(url: str, events: int, few: int) -> str:
+    """The rates of a few events, then one long run for the memory."""
     with workplace() as folder:
         jar = compile_deliverer(folder)
-        bodies = list(generate(few))
-        file = write_events(folder, bodies)
-        for number in range(1, rounds + 1):
-            direct = append_singly(url, bodies)
-            one, many = (deliver(url, folder, jar, file, threads=threads).rate for threads in (1, THREADS))
-            ratios.append(one / direct)
-            cells = (f"{direct:,.0f}", f"{one:,.0f}", f"{one / direct:.2f}", f"{many:,.0f}", f"{many / direct:.2f}")
-            lines.append(f"| {number} | {' | '.join(cells)} |")
-        lines.append(f"\nMedian of the ratios: {statistics.median(ratios):.2f}\n")
-        file = write_events(folder, generate(events))
-        run = deliver(url, folder, jar, file, threads=1)
-    lines.append(f"{run.events:,} events in {run.seconds:.0f} s ({run.rate:,.0f}/s), resident memory:\n")
-    lines += ["| events | MiB |", "|--:|--:|"]
-    for tenth in range(11):
-        done, mib = next((each for each in run.memory if each[0] >= run.events * tenth / 10), run.memory[-1])
-        lines.append(f"| {done:,} | {mib:.0f} |")
+        found = rates(url, folder, jar, list(generate(few)), (1, THREADS))
+        direct = found[Direct.name]
+        lines = ["| | events/s | ÷ append |", "|---|--:|--:|"]
+        lines += [f"| {name} | {rate:,.0f} | {rate / direct:.2f} |" for name, rate in found.items()]
+        points, rate = memory(url, folder, jar, write_events(folder, generate(events)), events)
+    lines += [f"\n{events:,} events, one thread, {rate:,.0f}/s; resident memory:\n", "| events | MiB |", "|--:|--:|"]
+    lines += [f"| {done:,} | {mib:.0f} |" for done, mib in [points[0], *points[9::10]]]
     return "\n".join(lines)
 
 
@@ -168,11 +209,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.daemon", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--few", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--database", help="URL of a database to use instead of a fresh embedded one")
     options = parser.parse_args()
     with database(options.database) as (url, _):
-        print(report(url, options.events, options.few, options.rounds))
+        print(report(url, options.events, options.few))
 
 
 if __name__ == "__main__":
