@@ -162,12 +162,13 @@ def rates(url: str, folder: Path, jar: Path, bodies: Sequence[bytes], threads: S
     return {way.name: counts[way] / seconds[way] for way in ways}
 
 
-def memory(
-    url: str, folder: Path, jar: Path, bodies: Iterable[bytes], count: int
-) -> tuple[list[tuple[int, float]], float]:
-    """(events so far, resident MiB) after every hundredth of one long run of one thread, and its events per second."""
-    events = write_events(folder, bodies)
-    points: list[tuple[int, float]] = []
+type Points = list[tuple[int, float]]
+"""Events so far and resident MiB."""
+
+
+def memory(url: str, folder: Path, jar: Path, events: Path | int, count: int) -> tuple[Points, float]:
+    """The memory after every hundredth of one long run of one thread, and its events per second."""
+    points: Points = []
     total, seconds = 0, 0.0
     with Daemon(url, folder, jar, events, threads=1) as daemon:
         while total < count:
