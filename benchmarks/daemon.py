@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 THREADS = 8
 TURN = 250
 """Events of one turn."""
-_JVM = '["-Xms128m", "-Xmx128m", "-XX:+AlwaysPreTouch"]'
-"""A heap that has its size from the start: what grows then is a leak."""
+_JVM = '["-Xms128m", "-Xmx128m", "-XX:+AlwaysPreTouch", "-XX:TieredStopAtLevel=1"]'
+"""A heap that has its size from the start, and the small compiler: what grows then is a leak."""
 _COMMAND = str(Path(sys.executable).with_name("lineagelog"))
 
 
