@@ -5,15 +5,16 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A platform that only delivers events: for measurements, and for tests that need to know what was acknowledged.
  *
  * <p>Arguments: the JSON for initialize, how many threads, the events (a file of NDJSON, or a number of small ones), and
- * what comes at the end: the exit code of System.exit; without one main returns. With "asked" instead, each line of the
- * standard input says how many events are to be delivered next. In the working directory, each line of the file
- * "acknowledged" names a small event whose delivery has returned.
+ * what comes at the end: the exit code of System.exit; without one main returns. Instead of it "asked": each line of the
+ * standard input says how many events are to be delivered next; or "hang": the shutdown never ends. In the working
+ * directory, each line of the file "acknowledged" names a small event whose delivery has returned.
  */
 public final class Deliver {
     private static final String EVENT =
@@ -31,7 +32,11 @@ public final class Deliver {
         boolean numbered = arguments[2].chars().allMatch(Character::isDigit);
         FileOutputStream acknowledged = numbered ? new FileOutputStream("acknowledged", true) : null;
         Source source = numbered ? numbers(Long.parseLong(arguments[2])) : lines(Path.of(arguments[2]));
-        if (arguments.length > 3 && arguments[3].equals("asked")) {
+        String end = arguments.length > 3 ? arguments[3] : "";
+        if (end.equals("hang")) {
+            Runtime.getRuntime().addShutdownHook(new Thread(Deliver::hang));
+        }
+        if (end.equals("asked")) {
             BufferedReader questions = new BufferedReader(new InputStreamReader(System.in));
             for (String count = questions.readLine(); count != null; count = questions.readLine()) {
                 deliver(atMost(Long.parseLong(count), source), acknowledged, threads);
@@ -40,8 +45,16 @@ public final class Deliver {
         }
         deliver(source, acknowledged, threads);
         System.out.println("figures " + Bridge.calls().call("c", "refresh", "{}", 60_000));
-        if (arguments.length > 3) {
-            System.exit(Integer.parseInt(arguments[3]));
+        if (!end.isEmpty()) {
+            System.exit(Integer.parseInt(end));
+        }
+    }
+
+    private static void hang() {
+        try {
+            new CountDownLatch(1).await();
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
         }
     }
 

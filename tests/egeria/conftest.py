@@ -39,16 +39,24 @@ def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 @pytest.fixture
-def own_postgres() -> Iterator[EmbeddedPostgres]:
-    """A server of this test alone, which may be stopped (`release`) and started."""
+def data_dir() -> Iterator[Path]:
+    """A folder for a server, which its account can reach also when root runs the tests."""
     base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
     base.chmod(0o711)
     (base / "data").mkdir(mode=0o711)
     (base / "data" / "local.conf").write_text(_FAST)
-    server = EmbeddedPostgres(base / "data")
+    try:
+        yield base / "data"
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture
+def own_postgres(data_dir: Path) -> Iterator[EmbeddedPostgres]:
+    """A server of this test alone, which may be stopped (`release`) and started."""
+    server = EmbeddedPostgres(data_dir)
     try:
         server.start()
         yield server
     finally:
         server.release()
-        shutil.rmtree(base, ignore_errors=True)

@@ -14,11 +14,14 @@ import pytest
 
 from tests.support import connect, event, run_process
 
-from .standin import PROVIDERS, connector, daemon
+from .standin import PROVIDERS, Daemon, connector, daemon
 from .test_keeper import wait_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lineagelog.store.embedded import EmbeddedPostgres
+    from tests.conftest import Databases
 
 JOB = {
     "eventTime": "2026-03-01T08:00:00Z",
@@ -67,6 +70,16 @@ def test_an_event_is_stored_before_it_is_answered(
     assert [each["event"] for each in running.logs("stop")] == ["stopping", "stopped"]
 
 
+@pytest.fixture(scope="module")
+def shared(
+    platforms: Path, databases: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Daemon, str]]:
+    """A daemon for tests that look at events of their own only, and the URL of its database."""
+    folder = tmp_path_factory.mktemp("shared")
+    with databases.new() as url, daemon(folder, [connector(url)], secondListener="first") as running:
+        yield running, url
+
+
 def _javas() -> list[Path]:
     return sorted({home.resolve() for home in Path("/usr/lib/jvm").glob("*") if (home / "bin" / "java").exists()})
 
@@ -83,39 +96,47 @@ def test_each_java_that_is_here(platforms: Path, tmp_path: Path, database_url: s
     assert "WARNING" not in running.said()
 
 
-def test_run_job_and_dataset_events(platforms: Path, tmp_path: Path, database_url: str) -> None:
+def test_run_job_and_dataset_events(shared: tuple[Daemon, str]) -> None:
     """Each kind is stored as what it is, whatever method of the listener brings it."""
-    with daemon(tmp_path, [connector(database_url)]) as running:
-        for each in (event("r"), JOB, DATASET):
-            running.publish(each)
-    kinds = rows(database_url, "SELECT event_kind, job_name FROM openlineage.ol_event ORDER BY 1")
-    assert kinds == [("dataset", ""), ("job", "static job"), ("run", "job")]
+    running, url = shared
+    for each in (event("kinds", producer="urn:kinds"), JOB, DATASET):
+        running.publish({**each, "producer": "urn:kinds"})
+    query = "SELECT event_kind, job_name FROM openlineage.ol_event WHERE producer = 'urn:kinds' ORDER BY 1"
+    assert rows(url, query) == [("dataset", ""), ("job", "static job"), ("run", "job")]
 
 
-def test_a_bean_is_the_same_event(platforms: Path, tmp_path: Path, database_url: str) -> None:
+def test_a_bean_is_the_same_event(shared: tuple[Daemon, str]) -> None:
     """Written anew from Egeria's bean (other order and white space) it is a duplicate; and so is it in another way."""
-    sent = {**event("r"), "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json"}
-    sent["outputs"] = [
-        {"namespace": "n", "name": "o", "outputFacets": {"outputStatistics": {"rowCount": 5, "size": 7}}}
-    ]
-    with daemon(tmp_path, [connector(database_url)]) as running:
-        running.publish(json.dumps(sent, indent=2).encode())
-        running.ask("POST", "/test/publish-bean", json.dumps(sent).encode())
-        assert running.figures()[1:3] == ["1", "1"]
-    loaded = run_process("load", "-", "--database", database_url, stdin=json.dumps(sent).encode())
+    running, url = shared
+    sent = {**event("bean"), "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json"}
+    facets = {"outputStatistics": {"rowCount": 5, "size": 7}}
+    sent["outputs"] = [{"namespace": "n", "name": "o", "outputFacets": facets}]
+    running.publish(json.dumps(sent, indent=2).encode())
+    running.ask("POST", "/test/publish-bean", json.dumps(sent).encode())
+    loaded = run_process("load", "-", "--database", url, stdin=json.dumps(sent).encode())
     assert loaded.out.startswith("read 1 stored 0 duplicate 1 ")
+    assert rows(url, "SELECT count(*) FROM openlineage.ol_event WHERE run_id = 'bean'") == [(1,)]
 
 
-def test_what_cannot_be_read_becomes_a_dead_letter(platforms: Path, tmp_path: Path, database_url: str) -> None:
+def test_what_cannot_be_read_becomes_a_dead_letter(shared: tuple[Daemon, str]) -> None:
     """Also what Egeria itself could not parse: the exact text is kept, and where it came from."""
+    running, url = shared
     bad = ['{"eventType": "COMPLETE", "eventTime": "never", "run": {"runId": "x"}}', "no event, é 😀 at all", "[]"]
-    with daemon(tmp_path, [connector(database_url, "my log")]) as running:
-        for each in bad:
-            running.publish(each.encode())
-        assert running.figures("my log")[4] == "3"
-    letters = rows(database_url, "SELECT source, position, payload FROM openlineage.ol_dead_letter ORDER BY id")
-    assert [letter[:2] for letter in letters] == [("egeria", "my log")] * 3
+    for each in bad:
+        running.publish(each.encode())
+    letters = rows(url, "SELECT source, position, payload FROM openlineage.ol_dead_letter ORDER BY id")
+    assert [letter[:2] for letter in letters] == [("egeria", "lineage log")] * 3
     assert [bytes(letter[2]).decode() for letter in letters] == bad
+
+
+def test_another_listeners_trouble_is_not_ours(shared: tuple[Daemon, str]) -> None:
+    """It throws before us and we store all the same."""
+    running, url = shared
+    running.ask("POST", "/test/listener?throws=true", b"")
+    running.publish(event("beside"))
+    running.ask("POST", "/test/listener?throws=false", b"")
+    assert "the second listener was told to throw" in str(running.audit())
+    assert rows(url, "SELECT count(*) FROM openlineage.ol_event WHERE run_id = 'beside'") == [(1,)]
 
 
 def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, database_url: str) -> None:
@@ -137,15 +158,6 @@ def test_a_connector_is_restarted(platforms: Path, tmp_path: Path, database_url:
         running.publish(event("after"))
         assert running.figures()[1:3] == ["1", "0"]
     assert count(database_url) == 2
-
-
-def test_another_listeners_trouble_is_not_ours(platforms: Path, tmp_path: Path, database_url: str) -> None:
-    """It throws before us and we store all the same."""
-    with daemon(tmp_path, [connector(database_url)], secondListener="first") as running:
-        running.ask("POST", "/test/listener?throws=true", b"")
-        running.publish(event("r"))
-        assert running.ask("GET", "/test/listener")["run"] == 1
-    assert count(database_url) == 1
 
 
 def test_many_threads_share_transactions(platforms: Path, tmp_path: Path, database_url: str) -> None:

@@ -15,7 +15,7 @@ from benchmarks.daemon import compile_deliverer
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.spool import Spool
-from tests.support import connect, event
+from tests.support import connect, event, run_process
 
 from .standin import connector, daemon, deliver
 from .test_keeper import wait_for
@@ -143,9 +143,41 @@ def test_a_platform_that_ends_is_an_end(deliverer: Path, tmp_path: Path, store_u
     assert running.logs("stop")[0]["cause"] == "the platform ended"
 
 
-def test_ctrl_c_is_a_stop_and_a_second_one_ends_at_once(deliverer: Path, tmp_path: Path, store_url: str) -> None:
-    """The first is graceful; who cannot wait sends another."""
+def test_ctrl_c_is_a_stop(deliverer: Path, tmp_path: Path, store_url: str) -> None:
+    """As SIGTERM is one."""
     with deliver(tmp_path, deliverer, store_url, MANY) as running:
         begun(tmp_path, 10)
         assert running.end(signal.SIGINT)[0] == 0
     assert acknowledged(tmp_path) <= stored(store_url)
+
+
+def test_a_platform_that_does_not_stop(deliverer: Path, tmp_path: Path, store_url: str) -> None:
+    """Its shutdown hangs: the process ends in time all the same, and at once for who asks twice."""
+    with deliver(tmp_path, deliverer, store_url, MANY, "hang") as running:
+        begun(tmp_path, 10)
+        code, seconds = running.end()
+    assert (code, 5 < seconds < 10) == (0, True), running.said()
+    assert running.logs("stop")[-1]["event"] == "the platform does not stop: the process ends"
+    assert acknowledged(tmp_path) <= stored(store_url) | spooled(tmp_path)
+    again = tmp_path / "again"
+    again.mkdir()
+    with deliver(again, deliverer, store_url, MANY, "hang") as running:
+        begun(again)
+        running.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        code, seconds = running.end(signal.SIGINT)
+    assert (code, seconds < 2) == (130, True), running.said()
+    assert acknowledged(again) <= stored(store_url) | spooled(again)
+
+
+def test_the_embedded_database_stops_with_the_daemon(platforms: Path, data_dir: Path, tmp_path: Path) -> None:
+    """No endpoint and no --database: the daemon's own PostgreSQL is started for the connector, and ends before the
+    process does."""
+    variables = {"LINEAGELOG_DATA_DIR": str(data_dir)}
+    with daemon(tmp_path, [connector(None)], variables=variables) as running:
+        running.publish(event("r"))
+        (started,) = running.audit("CONNECTOR-0001")
+        assert started["parameters"][1] == "the embedded database, schema openlineage"
+        assert running.end()[0] == 0
+    assert not (data_dir / "cluster" / "postmaster.pid").exists()
+    assert run_process("list", "runs", "--json", **variables).rows[0]["run_id"] == "r"

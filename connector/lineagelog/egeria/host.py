@@ -153,6 +153,8 @@ class Host:
 
     def _on_exit(self) -> None:
         """On a Java thread, while the JVM exits: the process must not end before ours is closed."""
+        if self._jvm is not None:
+            self._jvm.note_hooks()
         self._exiting = True
         self._changed.set()
         self._released.wait(self._stop_seconds + _GOODBYE_SECONDS)

@@ -47,6 +47,7 @@ class Jvm:
             raise DaemonError(f"{CORE_JAR} is not ours: it has no {_BRIDGE} (make jar)") from None
         self._own_threads = self._non_daemon()
         self._before_exit = self._thread_ids()
+        self._hooks: set[int] = set()
         self.told_to_exit = False
         """Whether it was us who ended the platform."""
         self._main = self._find_main()
@@ -144,9 +145,15 @@ class Jvm:
         """Remember the threads there are; those that an exit adds run its hooks."""
         self._before_exit = self._thread_ids()
 
+    def note_hooks(self) -> None:
+        """At the start of what `on_exit` runs, when all hooks have begun: remember their threads."""
+        new = jpype.JArray(jpype.JLong)(sorted(self._thread_ids() - self._before_exit))
+        found = [info for info in self._threads.getThreadInfo(new) if info is not None and not info.isDaemon()]
+        self._hooks = {int(info.getThreadId()) for info in found}
+
     def hooks_running(self) -> bool:
         """Whether the platform's hooks are at work; asked while the one of `on_exit` waits."""
-        return len(self._thread_ids() - self._before_exit) > _OWN_HOOKS
+        return len(self._thread_ids() & self._hooks) > _OWN_HOOKS
 
     def _thread_ids(self) -> set[int]:
         return {int(number) for number in self._threads.getAllThreadIds()}
