@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from lineagelog.egeria.keeper import Failures, Keeper
 from lineagelog.egeria.pump import CallPump, EventPump
@@ -233,17 +234,26 @@ def test_calls_are_answered_in_turn() -> None:
     assert pump.stop(5)
 
 
-def test_a_queue_that_is_gone_ends_the_pump(tmp_path: Path) -> None:
-    """The JVM is going: the threads end by themselves."""
+def test_a_queue_that_fails_is_asked_again() -> None:
+    """Java had no memory for a moment: the pump must not end, since nobody else would take the events."""
 
-    class Gone(StubQueue):
-        def take(self, *_: int) -> Any:
-            raise RuntimeError("JVM is not running")
+    class Failing(StubQueue):
+        failures = 1
 
-    events, calls = EventPump(Gone(), StubConnectors()), CallPump(Gone(), StubConnectors())  # type: ignore[arg-type]
-    events.start()
-    calls.start()
-    wait_for(lambda: not events._thread.is_alive() and not calls._thread.is_alive())
-    assert events.stop(1)
-    assert calls.stop(1)
-    assert not list(tmp_path.iterdir())
+        def take(self, *limits: int) -> Any:
+            if self.failures:
+                self.failures -= 1
+                raise RuntimeError("java.lang.OutOfMemoryError")
+            return super().take(*limits)
+
+    source, calls = Failing(), Failing()
+    pump = EventPump(source, StubConnectors(one=StubKeeper()))  # type: ignore[arg-type]
+    call_pump = CallPump(calls, StubConnectors())  # type: ignore[arg-type]
+    pump.start()
+    call_pump.start()
+    with capture_logs() as logs:
+        assert source.put(("one", b"a")).answer == {}
+        wait_for(lambda: calls.failures == 0)
+    assert pump.stop(5)
+    assert call_pump.stop(5)
+    assert {line["event"] for line in logs} <= {"the event queue fails", "the call queue fails"}

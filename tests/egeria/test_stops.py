@@ -60,9 +60,10 @@ def begun(folder: Path, count: int = 1) -> None:
     wait_for(lambda: len(acknowledged(folder)) >= count, 60)
 
 
-def test_sigterm_at_random_moments(deliverer: Path, tmp_path: Path, store_url: str) -> None:
+@pytest.mark.parametrize("count", [4, pytest.param(30, marks=pytest.mark.soak)])
+def test_sigterm_at_random_moments(deliverer: Path, tmp_path: Path, store_url: str, count: int) -> None:
     """Before, during and after the start of the JVM, and under load: over in time, and nothing acknowledged is lost."""
-    moments = random.Random(4).sample(range(30), 4)
+    moments = random.Random(4).sample(range(40), count)
     for number, moment in enumerate(moments):
         with deliver(tmp_path, deliverer, store_url, MANY, threads=1 + 7 * (number % 2)) as running:
             if number == 0:

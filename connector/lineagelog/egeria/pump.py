@@ -21,6 +21,7 @@ _TAKE_MILLIS: Final = 500
 _LOOK_SECONDS: Final = 0.25
 _CLOSED_SECONDS: Final = 0.05
 """A queue that is closed answers at once that it has nothing."""
+_FAILED_SECONDS: Final = 0.5
 _NOT_STARTED: Final = "the connector is not started"
 
 _log = structlog.get_logger(__name__)
@@ -114,13 +115,13 @@ class EventPump:
             begin = time.monotonic()
             try:
                 batch = take(MAX_EVENTS, MAX_BYTES, _TAKE_MILLIS)
-            except Exception as error:  # the JVM is going
-                _log.info("the event queue is gone", action="bridge", error=type(error).__name__)
-                return
-            if batch is not None:
-                if not self._work(batch):
+                if batch is not None and not self._work(batch):
                     return
-            elif time.monotonic() - begin < _CLOSED_SECONDS:
+            except Exception as error:  # Java has no memory left, or is going
+                _log.error("the event queue fails", action="bridge", error=type(error).__name__)
+                self._stopping.wait(_FAILED_SECONDS)
+                continue
+            if batch is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
 
     def _work(self, batch: Batch) -> bool:
@@ -223,12 +224,13 @@ class CallPump:
             begin = time.monotonic()
             try:
                 call = self._queue.take(_TAKE_MILLIS)
-            except Exception as error:  # the JVM is going
-                _log.info("the call queue is gone", action="bridge", error=type(error).__name__)
-                return
-            if call is not None:
-                self._answer(call)
-            elif time.monotonic() - begin < _CLOSED_SECONDS:
+                if call is not None:
+                    self._answer(call)
+            except Exception as error:
+                _log.error("the call queue fails", action="bridge", error=type(error).__name__)
+                self._stopping.wait(_FAILED_SECONDS)
+                continue
+            if call is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
 
     def _answer(self, call: Call) -> None:
