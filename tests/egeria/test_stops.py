@@ -145,9 +145,11 @@ def test_a_platform_that_ends_is_an_end(deliverer: Path, tmp_path: Path, store_u
 
 
 def test_ctrl_c_is_a_stop(deliverer: Path, tmp_path: Path, store_url: str) -> None:
-    """As SIGTERM is one."""
+    """As SIGTERM is one; Java's signal for a thread dump is none."""
     with deliver(tmp_path, deliverer, store_url, MANY) as running:
         begun(tmp_path, 10)
+        running.process.send_signal(signal.SIGQUIT)
+        wait_for(lambda: "Thread.print" in running.said())
         assert running.end(signal.SIGINT)[0] == 0
     assert acknowledged(tmp_path) <= stored(store_url)
 

@@ -11,7 +11,7 @@ import typer
 
 from lineagelog.errors import SettingsError
 
-from .command import command
+from .command import command, terminated
 from .session import Session, ensure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _daemon(
     _tell_spools(defaults.spool_folder)
     _enter_working_dir(settings)
     with (
-        Host(found, launch, options=settings.jvm_options, stop_seconds=settings.stop_seconds) as host,
+        Host(found, launch, options=settings.jvm_options, stop_seconds=settings.stop_seconds, came=terminated) as host,
         ExitStack() as stack,
     ):
         host.run(Connectors(_Stores(session, stack), defaults))

@@ -41,10 +41,21 @@ class Host:
     (a database) is closed before the JVM goes.
     """
 
-    def __init__(self, java: Java, launch: Launch, *, options: Sequence[str] = (), stop_seconds: float = 8.0) -> None:
+    def __init__(
+        self,
+        java: Java,
+        launch: Launch,
+        *,
+        options: Sequence[str] = (),
+        stop_seconds: float = 8.0,
+        came: Sequence[int] = (),
+    ) -> None:
+        """``options``: the JVM's; ``stop_seconds``: what a stop may take; ``came``: signals that came before, which
+        count when ``with`` is entered."""
         self._java, self._launch, self._options = java, launch, options
         self._stop_seconds = stop_seconds
         self._changed = threading.Event()
+        self._came = came
         self._signals: list[int] = []
         self._exiting = False
         """Whether Java's own exit is under way."""
@@ -54,8 +65,11 @@ class Host:
         self._jvm: Jvm | None = None
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGQUIT, _on_quit)
+        self._signals += self._came
         from .jvm import Jvm
 
         begin = time.monotonic()
@@ -163,6 +177,11 @@ class Host:
         self._main_ended.append(error)
         if error is not None:
             self._changed.set()
+
+
+def _on_quit(*_: object) -> None:
+    """Who is used to it from Java wants to see threads, not to end the process."""
+    _log.info(f"for a dump of Java's threads: jcmd {os.getpid()} Thread.print", action="jvm")
 
 
 def _end(code: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
@@ -27,16 +26,8 @@ class Jvm:
     """A running JVM. There is one in the life of a process, and it ends with it."""
 
     def __init__(self, java: Java, launch: Launch, options: Sequence[str] = ()) -> None:
-        """Start it; Python's handlers of SIGTERM and SIGINT stay in place. Raises DaemonError."""
-        # held back meanwhile: the JVM puts its own handlers, which would end the process, in the place of ours
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
-        try:
-            before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-            self._start(java, launch, options)
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        """Start it. Raises DaemonError."""
+        self._start(java, launch, options)
         self._launch = launch
         self._system = jpype.JClass("java.lang.System")
         self._thread = jpype.JClass("java.lang.Thread")
@@ -65,6 +56,7 @@ class Jvm:
             jpype.startJVM(
                 str(java.library),
                 *native,
+                "-Xrs",  # signals stay Python's: the JVM's own handlers would end the process, even while it starts
                 *options,
                 *launch.properties,
                 classpath=[str(path) for path in launch.class_path],
