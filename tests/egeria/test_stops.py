@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,3 +186,25 @@ def test_the_embedded_database_stops_with_the_daemon(platforms: Path, data_dir: 
         assert running.end()[0] == 0
     assert not (data_dir / "cluster" / "postmaster.pid").exists()
     assert run_process("list", "runs", "--json", **variables).rows[0]["run_id"] == "r"
+
+
+STUCK = """
+import ctypes, os, threading
+from pathlib import Path
+from lineagelog.egeria import Host
+from lineagelog.egeria.java import Java
+from lineagelog.egeria.launch import Launch
+host = Host(Java(Path("/"), Path("/"), 17), Launch((), (), "x", ()), stop_seconds=1)
+host._take_signals()
+threading.Timer(0.2, os.kill, (os.getpid(), 15)).start()
+while True:
+    ctypes.CDLL(None).sleep(60)
+"""
+
+
+def test_a_main_thread_that_is_stuck_does_not_hold_up_the_end() -> None:
+    """Python handles signals on its main thread only; should that hang in Java, the process ends all the same."""
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, time.monotonic() - begin < 15) == (2, True)
+    assert "the stop hangs: the process ends" in done.stdout + done.stderr

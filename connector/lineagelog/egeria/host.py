@@ -29,6 +29,7 @@ _LOOK_SECONDS: Final = 0.2
 _GOODBYE_SECONDS: Final = 1.0
 """What the JVM has for its last steps when everything of ours is closed."""
 _FAILED: Final = 2
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _REASON: Final = "lineagelog is stopping: the event was not kept"
 
 _log = structlog.get_logger(__name__)
@@ -65,11 +66,7 @@ class Host:
         self._jvm: Jvm | None = None
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-                signal.signal(number, self._on_signal)
-        signal.signal(signal.SIGQUIT, _on_quit)
-        self._signals += self._came
+        self._take_signals()
         from .jvm import Jvm
 
         begin = time.monotonic()
@@ -156,6 +153,29 @@ class Host:
         time.sleep(max(0.0, end - time.monotonic()))
         _log.warning("the platform does not exit: the process ends", action="stop")
         _end(_FAILED)
+
+    def _take_signals(self) -> None:
+        """Handle signals, and end the process some time after one, whatever has become of the thread that handles them.
+
+        What is acknowledged is on a disk by then, in the database or in a spool.
+        """
+        self._signals += self._came
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGQUIT, _on_quit)
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+        def watch() -> None:
+            while os.read(reading, 1)[0] not in _ENDING:
+                pass
+            time.sleep(self._stop_seconds + _GOODBYE_SECONDS)
+            _log.error("the stop hangs: the process ends", action="stop")
+            _end(_FAILED)
+
+        threading.Thread(target=watch, name="lineagelog-signals", daemon=True).start()
 
     # --- told by others ---------------------------------------------------------------------------------------------
 
