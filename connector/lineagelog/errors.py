@@ -17,6 +17,7 @@ LineageLogError
 ├── SpoolError            the disk spool cannot be written or read
 │   ├── SpoolFull         its limit in bytes is reached: nothing was kept
 │   └── SpoolBusy         another process is draining it, or holds its lock for too long
+├── DaemonError           the JVM or the platform of an integration daemon cannot be started, or failed
 └── EmbeddedError         the embedded PostgreSQL cannot be started
 """
 
@@ -97,3 +98,7 @@ class SpoolBusy(SpoolError):
 
 class EmbeddedError(LineageLogError):
     """The embedded PostgreSQL cannot be installed or started; the text says what to do."""
+
+
+class DaemonError(LineageLogError):
+    """The JVM or the platform of an integration daemon cannot be started, or failed; the text says what is missing."""

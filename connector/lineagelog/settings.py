@@ -75,6 +75,22 @@ class ConsumeSettings(_Group):
     """Settings of librdkafka."""
 
 
+class DaemonSettings(_Group):
+    """What `lineagelog daemon` starts, and how its connectors keep events."""
+
+    platform: UserPath | None = None
+    java: UserPath | None = None
+    jvm_options: tuple[str, ...] = ()
+    main_class: str | None = None
+    arguments: tuple[str, ...] = ()
+    loader_path: tuple[UserPath, ...] = ()
+    working_dir: UserPath | None = None
+    spool_dir: UserPath | None = None
+    spool_mib: Annotated[int, Field(ge=1, le=1_048_576)] = 1024
+    wait_seconds: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    stop_seconds: Annotated[int, Field(ge=2, le=600)] = 8
+
+
 class LogSettings(_Group):
     """What the program says about its own work."""
 
@@ -102,6 +118,7 @@ class Settings(BaseSettings):
     server: ServerSettings = ServerSettings()
     intake: IntakeSettings = IntakeSettings()
     consume: ConsumeSettings = ConsumeSettings()
+    daemon: DaemonSettings = DaemonSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}
     """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from .errors import SpoolBusy, SpoolError, SpoolFull
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -34,6 +34,7 @@ DEFAULT_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 
 _MAGIC: Final = b"\xffLL\xfe"  # 0xff and 0xfe are no bytes of UTF-8: a text never holds it
 _HEADER: Final = struct.Struct(">4sII")  # magic, length, CRC-32 of length and record
+HEADER_BYTES: Final = _HEADER.size
 _STATE: Final = struct.Struct(">QQI")  # two numbers and their CRC-32
 _POLL_SECONDS: Final = 0.002
 _SUFFIX: Final = ".seg"
@@ -367,6 +368,23 @@ def resume(segment: int, offset: int) -> tuple[bytes | None, int]:
             return record, offset + start
         start = data.find(_MAGIC, start + 1)
     return None, max(size, offset)
+
+
+def count_records(folder: Path, weigh: Callable[[bytes], int]) -> int:
+    """What the records that are not acknowledged weigh together; reads them all."""
+    number, offset = read_state(folder / "cursor") or (0, 0)
+    total = 0
+    for segment in sorted(each for each in segment_sizes(folder) if each >= number):
+        at = offset if segment == number else 0
+        with segment_path(folder, segment).open("rb") as file:
+            while at < os.fstat(file.fileno()).st_size:
+                record = read_record(file.fileno(), at)
+                if record is None:
+                    record, at = resume(file.fileno(), at)
+                if record is not None:
+                    total += weigh(record)
+                    at += HEADER_BYTES + len(record)
+    return total
 
 
 def segment_path(folder: Path, number: int) -> Path:

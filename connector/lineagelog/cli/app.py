@@ -10,6 +10,7 @@ from . import (
     analyse,
     config,
     consume,
+    daemon,
     dead_letters,
     doctor,
     export,
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 
 serve.register(app)
+daemon.register(app)
 load.register(app)
 consume.register(app)
 show.register(app)

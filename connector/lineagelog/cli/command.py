@@ -133,8 +133,13 @@ def _internal(error: Exception) -> NoReturn:
     fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
 
 
-def _terminate(*_: object) -> NoReturn:
+terminated: Final[list[int]] = []
+"""The signals that asked for the end: an exception may get lost on its way (hasattr() in C swallows any)."""
+
+
+def _terminate(number: int, _: object) -> NoReturn:
     """Leave by the way of an exception, so that an embedded server is released."""
+    terminated.append(number)
     raise SystemExit(_TERMINATED)
 
 

@@ -63,7 +63,7 @@ class Session:
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
 
         schema = LogStoreSchema(self.settings.schema_name)
-        with self._database(on_restart) as url:
+        with self.database(on_restart) as url:
             store = LogStore(open_engine(url, pool_size=pool_size), schema)
             try:
                 if check:
@@ -73,7 +73,8 @@ class Session:
                 store.engine.dispose()
 
     @contextmanager
-    def _database(self, on_restart: Callable[[str], None] | None) -> Iterator[str]:
+    def database(self, on_restart: Callable[[str], None] | None) -> Iterator[str]:
+        """The URL of the given database, or of the embedded one, which runs meanwhile."""
         if self.settings.database is not None:
             yield with_password(self.settings.database, self.settings.database_password_file)
             return

@@ -1,0 +1,318 @@
+"""Keeps the events of one connector: in the store, and while the database is away in the spool, which drains itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+import structlog
+
+from lineagelog.errors import (
+    LineageLogError,
+    PartitionMissing,
+    SettingsError,
+    SpoolBusy,
+    SpoolError,
+    SpoolFull,
+    StoreNotCreated,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from lineagelog.intake import Door
+from lineagelog.intake.group import place_of
+from lineagelog.spool import HEADER_BYTES, Spool, SpoolReader, count_records
+
+from .figures import Figures
+
+SOURCE: Final = "egeria"
+"""The transport's name in dead letters."""
+_AWAY: Final = (StoreUnavailable, StoreReadOnly, StoreNotCreated, StoreTooNew, SettingsError)
+"""Nothing can be stored now. PartitionMissing is one of them by birth, but it is the trouble of single events."""
+_RETRY: Final = 0.1
+"""Seconds between attempts while an event waits."""
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 5.0
+_ASIDE_PAUSE: Final = 15.0
+"""Seconds until events that the store did not take are tried again; the database itself is there."""
+_RECORDS: Final = 100
+_RECORD_BYTES: Final = 4 * 1024 * 1024
+
+_log = structlog.get_logger(__name__)
+
+type Failures = dict[int, str]
+"""Index of an event to why it could neither be stored nor spooled."""
+
+
+class Keeper:
+    """Takes events and returns when they are safe. `take` is for one thread at a time, the rest for any."""
+
+    def __init__(self, door: Door, spool: Spool, ensure: Callable[[], None], *, wait: float, name: str) -> None:
+        """``ensure`` makes the store's tables where they are missing; ``wait``: seconds that events wait for the
+        database before they are spooled; ``name``: the connector's, for dead letters and logs."""
+        self._door, self._spool, self._ensure, self._wait, self._name = door, spool, ensure, wait, name
+        self.figures = Figures()
+        self._ready = False
+        self._away: str | None = None
+        self._hurry = threading.Event()
+        self._wake = threading.Event()
+        self._closed = threading.Event()
+        self._drainer = threading.Thread(target=self._run, name=f"lineagelog-drain-{name}", daemon=True)
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Look whether the database is there and begin to drain what an earlier process left.
+
+        A database that is away is no error: events are spooled until it comes. Raises SettingsError for one that can
+        never hold a store, and SpoolError.
+        """
+        left = count_records(self._spool.folder, _size_of)
+        self.figures.spooled(left)
+        try:
+            self._look()
+        except SettingsError:
+            raise
+        except LineageLogError as error:
+            self._begin_spooling(str(error))
+        if left:
+            _log.info("events of an earlier run are in the spool", action="drain", connector=self._name, events=left)
+            self._wake.set()
+        self._drainer.start()
+
+    def hurry(self) -> None:
+        """From now on nothing waits for the database: what cannot be stored at once is spooled."""
+        self._hurry.set()
+
+    def close(self, timeout: float) -> bool:
+        """End the drainer after what it is storing; whether it ended within ``timeout`` seconds."""
+        self.hurry()
+        self._closed.set()
+        self._wake.set()
+        if self._drainer.ident is not None:
+            self._drainer.join(timeout)
+        self._spool.close()
+        return not self._drainer.is_alive()
+
+    @property
+    def patience(self) -> float:
+        """How many seconds an attempt to store may take before its events had better be spooled."""
+        return 1.0 if self._hurry.is_set() else self._wait + 2.0
+
+    def database(self, *, ask: bool = True) -> str:
+        """``up``, or ``away: …`` with the reason; without ``ask`` as it was last seen."""
+        if self._away is None and ask:
+            try:
+                self._door.store.check_version()
+            except LineageLogError as error:
+                return f"away: {error}"
+        return "up" if (reason := self._away) is None else f"away: {reason}"
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def take(self, bodies: Sequence[bytes]) -> Failures:
+        """Store events, or spool them; returns when they are safe, with the failures of those that are not."""
+        if self._away is not None:
+            return self.keep(bodies)
+        end = time.monotonic() + self._wait
+        while True:
+            try:
+                self._store(bodies)
+            except PartitionMissing:
+                return self._take_singly(bodies)
+            except _AWAY as error:
+                rest = end - time.monotonic()
+                if rest <= 0 or self._hurry.wait(min(_RETRY, rest)):
+                    self._begin_spooling(str(error))
+                    return self.keep(bodies)
+            except Exception:  # of one event, or a defect of ours; the event is kept until a version takes it
+                return self._take_singly(bodies)
+            else:
+                return {}
+
+    def overtake(self, bodies: Sequence[bytes]) -> Failures:
+        """Spool events of which a `take` has not returned in time; should it store them all the same, no harm."""
+        self._begin_spooling("it does not answer")
+        return self.keep(bodies)
+
+    def keep(self, bodies: Sequence[bytes]) -> Failures:
+        """Put events into the spool; they are on the disk on return, but for the failures."""
+        failures: Failures = {}
+        try:
+            self._spool_all(bodies)
+        except SpoolFull as full:
+            for index, body in enumerate(bodies):
+                try:
+                    if len(bodies) == 1:
+                        raise full
+                    self._spool_all([body])
+                except SpoolError as error:
+                    failures[index] = self._lost(error)
+        except SpoolError as error:
+            failures = dict.fromkeys(range(len(bodies)), self._lost(error))
+        if failures:
+            self.figures.failed(len(failures))
+            said = {"events": len(failures), "error": next(iter(failures.values()))}
+            _log.error("events refused", action="spool", connector=self._name, **said)
+        self._wake.set()
+        return failures
+
+    def _take_singly(self, bodies: Sequence[bytes]) -> Failures:
+        """Store each by itself and spool those that cannot be: one event's trouble is not the others'."""
+        aside: list[int] = []
+        for index, body in enumerate(bodies):
+            try:
+                if (refusal := self._refusal(body)) is not None:
+                    _log.warning("event set aside", action="spool", connector=self._name, error=refusal)
+                    aside.append(index)
+            except _AWAY:
+                aside += range(index, len(bodies))
+                break
+        failures = self.keep([bodies[index] for index in aside]) if aside else {}
+        return {aside[place]: text for place, text in failures.items()}
+
+    def _refusal(self, body: bytes) -> str | None:
+        """Store one event; why the store does not take it, None if it did. Raises when the database is away."""
+        try:
+            self._store([body])
+        except PartitionMissing as error:
+            return str(error)
+        except _AWAY:
+            raise
+        except Exception as error:
+            return _told(error)
+        return None
+
+    def _store(self, bodies: Sequence[bytes]) -> None:
+        if not self._ready:
+            self._ensure()
+            self._ready = True
+        try:
+            outcomes = self._door.take(bodies, source=SOURCE, positions=[self._name] * len(bodies))
+        except StoreNotCreated:
+            self._forget()
+            raise
+        self.figures.count(outcomes)
+
+    def _forget(self) -> None:
+        self._ready = False
+        self._door.store.forget()
+
+    def _spool_all(self, bodies: Sequence[bytes]) -> None:
+        self._spool.append(msgspec.msgpack.encode(bodies))
+        self.figures.spooled(len(bodies))
+
+    def _lost(self, error: SpoolError) -> str:
+        return f"the event is not kept: the database is away ({self._away or 'or refuses it'}), and {error}"
+
+    def _begin_spooling(self, reason: str) -> None:
+        if self._away is None:
+            _log.warning("the database is away: events are spooled", action="spool", connector=self._name, error=reason)
+        self._away = reason
+        self._wake.set()
+
+    # --- draining, on its own thread --------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            attempts = 0
+            while not self._closed.is_set() and (pause := self._pass(attempts)) is not None:
+                attempts += 1
+                self._closed.wait(pause)
+
+    def _pass(self, attempts: int) -> float | None:
+        """Empty the spool once: None when all is done, else the seconds until the next attempt."""
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(1 << min(attempts, 10)))
+        try:
+            with self._spool.reader() as reader:
+                self._look()
+                aside = self._drain(reader)
+        except SpoolBusy:
+            return pause  # another connector, or another process, drains it
+        except LineageLogError as error:
+            if self._away is None or isinstance(error, SpoolError):
+                _log.warning("the spool cannot be drained", action="drain", connector=self._name, error=str(error))
+            return pause
+        except Exception as error:
+            _log.error("the spool cannot be drained", action="drain", connector=self._name, error=_told(error))
+            return _LONGEST_PAUSE
+        if self._away is not None:
+            _log.info("the database is back", action="drain", connector=self._name)
+            self._away = None
+        return _ASIDE_PAUSE if aside else None
+
+    def _look(self) -> None:
+        """Ask the database, and make the tables if they are missing. Raises what says that it is away."""
+        try:
+            if not self._ready:
+                self._ensure()
+                self._ready = True
+            self._door.store.check_version()
+        except StoreNotCreated:
+            self._forget()
+            raise
+
+    def _drain(self, reader: SpoolReader) -> int:
+        """Store what is in the spool now; returns how many events the store did not take. Those are in it again."""
+        left = self._spool.stats().waiting_bytes
+        drained = aside = 0
+        while left > 0 and not self._closed.is_set():
+            records = reader.peek(_RECORDS, _RECORD_BYTES)
+            if not records:
+                break
+            bodies = [body for record in records for body in _events_of(record)]
+            refused = self._deliver(bodies)
+            if refused:
+                self._spool_all(refused)
+            reader.ack(len(records))
+            self.figures.spooled(-len(bodies))
+            drained, aside = drained + len(bodies) - len(refused), aside + len(refused)
+            left -= sum(HEADER_BYTES + len(record) for record in records)
+        if drained:
+            _log.info("events of the spool are stored", action="drain", connector=self._name, events=drained)
+        if not reader.peek(1):
+            self.figures.spool_is_empty()
+        return aside
+
+    def _deliver(self, bodies: list[bytes]) -> list[bytes]:
+        """Store events of the spool; returns those that the store does not take."""
+        try:
+            if bodies:
+                self._store(bodies)
+            return []
+        except PartitionMissing:
+            pass
+        except _AWAY:
+            raise
+        except Exception as error:
+            _log.debug("append failed", action="drain", connector=self._name, error=_told(error))
+        refusals = [(body, refusal) for body in bodies if (refusal := self._refusal(body)) is not None]
+        if refusals:
+            said = {"events": len(refusals), "error": refusals[0][1]}
+            _log.warning("events stay set aside", action="drain", connector=self._name, **said)
+        return [body for body, _ in refusals]
+
+
+def _events_of(record: bytes) -> list[bytes]:
+    """The events of a record; what is no record of ours is one event itself, and becomes a dead letter."""
+    try:
+        return _RECORD.decode(record)
+    except msgspec.DecodeError:
+        return [record]
+
+
+def _size_of(record: bytes) -> int:
+    return len(_events_of(record))
+
+
+def _told(error: BaseException) -> str:
+    """Our own errors say what is wrong; of others only kind and place are told: their text may quote an event."""
+    return str(error) if isinstance(error, LineageLogError) else place_of(error)
+
+
+_RECORD: Final = msgspec.msgpack.Decoder(list[bytes])

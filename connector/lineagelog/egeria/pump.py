@@ -1,0 +1,273 @@
+"""The pumps: two Python threads that take from Java's queues, so that Java never calls Python (JPype leaks there).
+
+The protocols are the Java classes of `jars/core` as Python sees them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import structlog
+
+from .connector import CallError, Connectors, shown
+from .keeper import Failures
+
+MAX_EVENTS: Final = 500
+MAX_BYTES: Final = 32 * 1024 * 1024
+_TAKE_MILLIS: Final = 500
+_LOOK_SECONDS: Final = 0.25
+_CLOSED_SECONDS: Final = 0.05
+"""A queue that is closed answers at once that it has nothing."""
+_FAILED_SECONDS: Final = 0.5
+_NOT_STARTED: Final = "the connector is not started"
+
+_log = structlog.get_logger(__name__)
+
+
+class Batch(Protocol):
+    """``io.github.lineagelog.egeria.Batch``; arrays are Java's, with Python's sequence and buffer protocols."""
+
+    def size(self) -> int: ...  # noqa: D102
+    def bodies(self) -> Any: ...  # noqa: D102
+    def ends(self) -> Any: ...  # noqa: D102
+    def connectors(self) -> Sequence[Any]: ...  # noqa: D102
+    def connectorOf(self) -> Any: ...  # noqa: D102, N802
+    def complete(self) -> None: ...  # noqa: D102
+    def finish(self, failed: Sequence[int], texts: Sequence[str]) -> None: ...  # noqa: D102
+    def fail(self, text: str) -> None: ...  # noqa: D102
+
+
+class EventQueue(Protocol):
+    """``io.github.lineagelog.egeria.EventQueue``."""
+
+    def take(self, max_events: int, max_bytes: int, wait_millis: int) -> Batch | None: ...  # noqa: D102
+    def waiting(self) -> int: ...  # noqa: D102
+
+
+class Call(Protocol):
+    """``io.github.lineagelog.egeria.Call``."""
+
+    def connector(self) -> Any: ...  # noqa: D102
+    def operation(self) -> Any: ...  # noqa: D102
+    def argument(self) -> Any: ...  # noqa: D102
+    def answer(self, json: str) -> None: ...  # noqa: D102
+    def fail(self, text: str) -> None: ...  # noqa: D102
+
+
+class CallQueue(Protocol):
+    """``io.github.lineagelog.egeria.CallQueue``."""
+
+    def take(self, wait_millis: int) -> Call | None: ...  # noqa: D102
+
+
+class _Job:
+    """A batch in the pump's hands."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.shares = _shares(batch)
+        self.failures: Failures = {}
+        self.done = 0
+        """Shares that are safe."""
+        self.began = time.monotonic()
+        """When the present share was begun."""
+        self.overtaken = False
+
+
+class EventPump:
+    """Takes batch after batch to the connectors' keepers.
+
+    A batch whose store does not return in time is overtaken: its events are spooled and another thread goes on.
+    """
+
+    def __init__(self, queue: EventQueue, connectors: Connectors) -> None:
+        self._queue, self._connectors = queue, connectors
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._job: _Job | None = None
+        self._thread = self._new_thread()
+        self._watch = threading.Thread(target=self._look, name="lineagelog-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+        self._watch.start()
+
+    def stop(self, timeout: float) -> bool:
+        """Take no more; whether the batch in hand was finished within ``timeout`` seconds."""
+        self._stopping.set()
+        end = time.monotonic() + timeout
+        while self._thread.is_alive() and (rest := end - time.monotonic()) > 0:
+            self._thread.join(min(rest, _LOOK_SECONDS))  # it may be another one by then
+        finished = not self._thread.is_alive()
+        self._watch.join(2 * _LOOK_SECONDS)
+        return finished
+
+    def _new_thread(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="lineagelog-pump", daemon=True)
+
+    def _run(self) -> None:
+        take = self._queue.take
+        while not self._stopping.is_set():
+            begin = time.monotonic()
+            try:
+                batch = take(MAX_EVENTS, MAX_BYTES, _TAKE_MILLIS)
+                if batch is not None and not self._work(batch):
+                    return
+            except Exception as error:  # Java has no memory left, or is going
+                _log.error("the event queue fails", action="bridge", error=type(error).__name__)
+                self._stopping.wait(_FAILED_SECONDS)
+                continue
+            if batch is None and time.monotonic() - begin < _CLOSED_SECONDS:
+                self._stopping.wait(_CLOSED_SECONDS)
+
+    def _work(self, batch: Batch) -> bool:
+        """Whether this thread is still the pump."""
+        text = ""
+        self._job = job = _Job(batch)
+        try:
+            for share in job.shares:
+                job.began = time.monotonic()
+                failures = self._take(share)
+                with self._lock:
+                    if job.overtaken:
+                        return False
+                    job.failures |= failures
+                    job.done += 1
+        except Exception as error:  # a defect of ours: the senders are told, the pump goes on
+            text = shown(error)
+            _log.error("a batch failed", action="append", error=text)
+        with self._lock:
+            if self._job is not job:
+                return False
+            self._job = None
+        if text:
+            batch.fail(text)
+        else:
+            _answer(batch, job.failures)
+        return True
+
+    def _take(self, share: _Share) -> Failures:
+        keeper = self._connectors.keeper(share.connector)
+        if keeper is None:
+            return dict.fromkeys(share.indexes, _NOT_STARTED)
+        failures = keeper.take(share.bodies)
+        return self._told(share, failures) if failures else failures
+
+    def _told(self, share: _Share, failures: Failures) -> Failures:
+        hide = self._connectors.hide
+        return {share.indexes[place]: hide(share.connector, text) for place, text in failures.items()}
+
+    # --- the watch --------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See to it that no store that hangs holds up the daemon."""
+        while self._thread.is_alive() or not self._stopping.is_set():
+            time.sleep(_LOOK_SECONDS)
+            job = self._job
+            if job is None or job.done >= len(job.shares):
+                continue
+            keeper = self._connectors.keeper(job.shares[job.done].connector)
+            if keeper is not None and time.monotonic() - job.began > keeper.patience:
+                self._overtake(job)
+
+    def _overtake(self, job: _Job) -> None:
+        """Spool what is not done of the job, and let another thread go on."""
+        with self._lock:
+            if self._job is not job:
+                return
+            job.overtaken = True
+            self._job = None
+        hanging, *others = job.shares[job.done :]
+        _log.warning("a store does not answer: its events are spooled", action="spool", events=len(hanging.bodies))
+        try:
+            failures = job.failures | self._kept(hanging, hangs=True)
+            for share in others:
+                failures |= self._kept(share, hangs=False)
+            _answer(job.batch, failures)
+        except Exception as error:  # a defect of ours must not end the watch
+            _log.error("a batch failed", action="spool", error=shown(error))
+            job.batch.fail(shown(error))
+        self._thread = self._new_thread()
+        self._thread.start()
+
+    def _kept(self, share: _Share, *, hangs: bool) -> Failures:
+        keeper = self._connectors.keeper(share.connector)
+        if keeper is None:
+            return dict.fromkeys(share.indexes, _NOT_STARTED)
+        return self._told(share, keeper.overtake(share.bodies) if hangs else keeper.keep(share.bodies))
+
+
+class CallPump:
+    """Answers the life cycle calls, one after the other."""
+
+    def __init__(self, queue: CallQueue, connectors: Connectors) -> None:
+        self._queue, self._connectors = queue, connectors
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lineagelog-calls", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self, timeout: float) -> bool:
+        """Answer no more; whether the call in hand was answered within ``timeout`` seconds."""
+        self._stopping.set()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            begin = time.monotonic()
+            try:
+                call = self._queue.take(_TAKE_MILLIS)
+                if call is not None:
+                    self._answer(call)
+            except Exception as error:
+                _log.error("the call queue fails", action="bridge", error=type(error).__name__)
+                self._stopping.wait(_FAILED_SECONDS)
+                continue
+            if call is None and time.monotonic() - begin < _CLOSED_SECONDS:
+                self._stopping.wait(_CLOSED_SECONDS)
+
+    def _answer(self, call: Call) -> None:
+        try:
+            answer = self._connectors.call(str(call.connector()), str(call.operation()), str(call.argument()))
+        except CallError as error:
+            call.fail(str(error))
+        else:
+            call.answer(answer)
+
+
+class _Share:
+    """The events of one connector in a batch."""
+
+    def __init__(self, connector: str) -> None:
+        self.connector = connector
+        self.indexes: list[int] = []
+        self.bodies: list[bytes] = []
+
+
+def _shares(batch: Batch) -> list[_Share]:
+    """The batch by connectors; one event, the usual case, costs as few calls into Java as can be."""
+    shares = [_Share(str(name)) for name in batch.connectors()]
+    bodies = bytes(batch.bodies())
+    if batch.size() == 1:
+        shares[0].indexes, shares[0].bodies = [0], [bodies]
+        return shares
+    start = 0
+    for index, (end, number) in enumerate(zip(list(batch.ends()), list(batch.connectorOf()), strict=True)):
+        shares[number].indexes.append(index)
+        shares[number].bodies.append(bodies[start:end])
+        start = end
+    return shares
+
+
+def _answer(batch: Batch, failures: Failures) -> None:
+    if failures:
+        batch.finish(list(failures), list(failures.values()))
+    else:
+        batch.complete()

@@ -1,0 +1,327 @@
+"""The keeper: an event is stored, or on the disk and stored later; nothing is lost, nobody waits for ever."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from lineagelog.egeria.keeper import Keeper
+from lineagelog.errors import PartitionMissing, SettingsError, StoreError, StoreReadOnly, StoreUnavailable
+from lineagelog.event.model import Rejected
+from lineagelog.event.parse import parse
+from lineagelog.intake import Door, Outcome
+from lineagelog.spool import Spool
+from lineagelog.store import LogStore, Verdict, open_engine
+from lineagelog.store.embedded import EmbeddedPostgres
+from tests.support import EXAMPLES, connect, event
+
+
+def body(number: int) -> bytes:
+    return json.dumps(event(f"r{number}")).encode()
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)
+
+
+class StubStore:
+    """The part of a store that a keeper uses beside the door."""
+
+    trouble: Exception | None = None
+
+    def check_version(self) -> int:
+        if self.trouble is not None:
+            raise self.trouble
+        return 1
+
+    def forget(self) -> None:
+        pass
+
+
+class StubDoor:
+    """Remembers what it took; fails as it is told: once for each of `troubles`, always for bodies in `refused`."""
+
+    def __init__(self) -> None:
+        self.store = StubStore()
+        self.taken: list[bytes] = []
+        self.troubles: list[Exception | None] = []
+        self.refused: dict[bytes, Exception] = {}
+        self.hang: threading.Event | None = None
+
+    def take(self, bodies: Sequence[bytes], *, source: str, positions: Sequence[str]) -> list[Outcome]:
+        assert (source, len(positions)) == ("egeria", len(bodies))
+        if self.hang is not None:
+            self.hang.wait()
+        trouble = self.troubles.pop(0) if self.troubles else self.store.trouble
+        if trouble is not None:
+            raise trouble
+        for each in bodies:
+            if each in self.refused:
+                raise self.refused[each]
+        self.taken += bodies
+        return [Outcome(Verdict.STORED, parse(each)) for each in bodies]
+
+
+AWAY = StoreUnavailable("the database cannot be reached: gone")
+
+
+class Kept:
+    """Keepers over one stub and one spool folder, closed with the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.door = folder, StubDoor()
+        self.keepers: list[Keeper] = []
+
+    def keeper(self, *, wait: float = 0.0, max_bytes: int = 1 << 20) -> Keeper:
+        spool = Spool(self.folder, max_bytes=max_bytes, fsync=True)
+        made = Keeper(self.door, spool, lambda: None, wait=wait, name="c")  # type: ignore[arg-type]
+        self.keepers.append(made)
+        made.open()
+        return made
+
+    def close(self) -> None:
+        if self.door.hang is not None:
+            self.door.hang.set()
+        for each in self.keepers:
+            assert each.close(5)
+
+    @property
+    def spooled(self) -> list[bytes]:
+        with Spool(self.folder).reader() as reader:
+            return [each for record in reader.peek(10_000) for each in msgspec.msgpack.decode(record, type=list[bytes])]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    made = Kept(tmp_path / "spool")
+    yield made
+    made.close()
+
+
+# --- a real database --------------------------------------------------------------------------------------------------
+
+
+def real_keeper(url: str, folder: Path, *, wait: float) -> tuple[Keeper, LogStore]:
+    store = LogStore(open_engine(url, pool_size=3, connect_timeout=3))
+
+    def ensure() -> None:
+        store.create()
+
+    keeper = Keeper(Door(store), Spool(folder, fsync=True), ensure, wait=wait, name="c")
+    keeper.open()
+    return keeper, store
+
+
+def test_a_database_that_goes_and_comes_back(own_postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    """The first event waits the set time, the next ones do not; all are stored when the database is back, and a
+    refused one is a dead letter like any other."""
+    keeper, store = real_keeper(own_postgres.url, tmp_path / "spool", wait=1.0)
+    assert keeper.take([body(0)]) == {}
+    own_postgres.release()
+    begin = time.monotonic()
+    assert keeper.take([body(1), b"no event"]) == {}
+    waited = time.monotonic() - begin
+    begin = time.monotonic()
+    for number in range(2, 12):
+        assert keeper.take([body(number)]) == {}
+    assert (0.9 < waited < 8, time.monotonic() - begin < 2) == (True, True)
+    assert keeper.database().startswith("away: the database cannot be reached")
+    assert keeper.figures.as_dict()["spooled"] == 12
+    own_postgres.start()
+    wait_for(lambda: keeper.database() == "up")
+    assert keeper.take([body(12)]) == {}
+    with connect(own_postgres.url) as connection:
+        assert connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone() == (13,)
+        letter = "SELECT source, position, payload FROM openlineage.ol_dead_letter"
+        assert connection.execute(letter).fetchall() == [("egeria", "c", b"no event")]
+    assert {key: keeper.figures.as_dict()[key] for key in ("stored", "dead", "spooled")} == {
+        "stored": 13,
+        "dead": 1,
+        "spooled": 0,
+    }
+    assert keeper.close(5)
+    store.engine.dispose()
+
+
+def test_a_start_without_a_database(own_postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    """The connector starts, spools, and makes the tables when the database comes."""
+    own_postgres.release()
+    keeper, store = real_keeper(own_postgres.url, tmp_path / "spool", wait=30)
+    begin = time.monotonic()
+    assert keeper.take([body(1)]) == {}
+    assert time.monotonic() - begin < 2
+    own_postgres.start()
+    wait_for(lambda: keeper.figures.as_dict()["stored"] == 1)
+    assert keeper.close(5)
+    store.engine.dispose()
+
+
+# --- waiting and spooling ---------------------------------------------------------------------------------------------
+
+
+def test_a_short_absence_is_waited_out(kept: Kept) -> None:
+    """Within the set time the same event is tried again and nothing is spooled."""
+    keeper = kept.keeper(wait=5)
+    kept.door.troubles = [AWAY, StoreReadOnly("the database refuses writes: standby"), None]
+    assert keeper.take([body(1)]) == {}
+    assert (kept.door.taken, kept.spooled, keeper.database()) == ([body(1)], [], "up")
+
+
+def test_a_stop_does_not_wait_for_the_database(kept: Kept) -> None:
+    """hurry() ends the wait: the event is spooled at once."""
+    keeper = kept.keeper(wait=60)
+    kept.door.store.trouble = AWAY
+    threading.Timer(0.3, keeper.hurry).start()
+    begin = time.monotonic()
+    assert keeper.take([body(1)]) == {}
+    assert (time.monotonic() - begin < 5, kept.spooled) == (True, [body(1)])
+
+
+def test_a_second_start_drains_what_the_first_left(kept: Kept) -> None:
+    """The figures say how much there is before it is stored."""
+    first = kept.keeper()
+    kept.door.store.trouble = AWAY
+    assert first.take([body(1), body(2)]) == first.take([body(3)]) == {}
+    assert first.close(5)
+    with capture_logs() as logs:
+        second = kept.keeper()
+    assert [line["events"] for line in logs if line["event"] == "events of an earlier run are in the spool"] == [3]
+    assert (second.figures.as_dict()["spooled"], second.database()) == (3, f"away: {AWAY}")
+    kept.door.store.trouble = None
+    wait_for(lambda: second.database() == "up")
+    assert sorted(kept.door.taken) == [body(1), body(2), body(3)]
+    assert second.figures.as_dict()["spooled"] == 0
+
+
+def test_a_full_spool_refuses_with_a_clear_text(kept: Kept) -> None:
+    """What fits is kept; for the rest the sender is told why, and only for those."""
+    keeper = kept.keeper(max_bytes=len(body(1)) * 4)
+    kept.door.store.trouble = AWAY
+    failures = keeper.take([body(number) for number in range(1, 8)])
+    assert 0 < len(failures) < 7
+    assert len(kept.spooled) == 7 - len(failures)
+    assert not {body(index + 1) for index in failures} & set(kept.spooled)
+    for text in failures.values():
+        assert text.startswith(f"the event is not kept: the database is away ({AWAY}), and the spool ")
+        assert text.endswith(f" is full: {len(body(1)) * 4} bytes")
+    assert keeper.figures.as_dict()["failed"] == len(failures)
+
+
+def test_a_disk_that_refuses_is_told(kept: Kept) -> None:
+    """The folder is gone: every event of the batch fails with the operating system's words."""
+    keeper = kept.keeper()
+    kept.door.store.trouble = AWAY
+    assert keeper.take([body(0)]) == {}
+    for file in kept.folder.iterdir():
+        file.unlink()
+    kept.folder.rmdir()
+    kept.folder.write_text("")
+    keeper._spool.close()
+    assert [("cannot be used" in text) for text in keeper.take([body(1), body(2)]).values()] == [True, True]
+    kept.folder.unlink()
+    kept.folder.mkdir()
+
+
+# --- the trouble of single events -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        PartitionMissing("the database refuses writes: 1970-01 has no partition"),
+        StoreError("something odd"),
+        TypeError("a defect, with the event's secret in its text"),
+    ],
+)
+def test_one_events_trouble_is_not_the_others(kept: Kept, trouble: Exception) -> None:
+    """It is set aside in the spool and stored when that goes; the others are stored at once, and so is what follows."""
+    keeper = kept.keeper(wait=60)
+    kept.door.refused = {body(2): trouble}
+    with capture_logs() as logs:
+        assert keeper.take([body(1), body(2), body(3)]) == {}
+        assert keeper.take([body(2)]) == {}
+        assert keeper.take([body(4)]) == {}
+    assert kept.door.taken == [body(1), body(3), body(4)]
+    assert keeper.database() == "up"
+    wait_for(lambda: keeper.figures.as_dict()["spooled"] == 2)
+    assert "secret" not in str(logs)
+    kept.door.refused = {}
+    assert keeper.close(5)
+    again = kept.keeper()
+    wait_for(lambda: again.figures.as_dict()["spooled"] == 0)
+    assert sorted(set(kept.door.taken)) == [body(1), body(2), body(3), body(4)]
+
+
+def test_an_event_set_aside_does_not_hold_up_the_spool(kept: Kept) -> None:
+    """What lies behind it in the spool is stored; it stays."""
+    keeper = kept.keeper()
+    kept.door.store.trouble = AWAY
+    for number in range(1, 5):
+        assert keeper.take([body(number)]) == {}
+    kept.door.refused = {body(1): StoreError("odd")}
+    kept.door.store.trouble = None
+    wait_for(lambda: len(kept.door.taken) == 3)
+    wait_for(lambda: keeper.database() == "up")
+    assert (sorted(kept.door.taken), keeper.figures.as_dict()["spooled"]) == ([body(2), body(3), body(4)], 1)
+    assert keeper.take([body(5)]) == {}
+    assert kept.door.taken[-1] == body(5)
+
+
+def test_a_record_that_is_none_of_ours_becomes_a_dead_letter(kept: Kept) -> None:
+    """Drained as one event, whose parsing says what is wrong."""
+    Spool(kept.folder).append(b"\xc1 something else")
+    keeper = kept.keeper()
+    wait_for(lambda: keeper.figures.as_dict()["spooled"] == 0)
+    (taken,) = kept.door.taken
+    assert (taken, isinstance(parse(taken), Rejected)) == (b"\xc1 something else", True)
+
+
+def test_a_database_that_can_never_hold_a_store_fails_the_start(kept: Kept) -> None:
+    """A setting is wrong: the operator is told at once, nothing is spooled meanwhile."""
+    kept.door.store.trouble = SettingsError("the database has the encoding LATIN1")
+    with pytest.raises(SettingsError, match="LATIN1"):
+        kept.keeper()
+    kept.keepers.clear()
+
+
+@settings(max_examples=EXAMPLES * 2)
+@given(
+    script=st.lists(st.sampled_from((None, AWAY, StoreError("odd"), StoreReadOnly("full"))), max_size=12),
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    data=st.data(),
+)
+def test_nothing_is_lost_whatever_fails(
+    tmp_path_factory: pytest.TempPathFactory, script: list[Any], sizes: list[int], data: st.DataObject
+) -> None:
+    """Any sequence of failures, of live attempts and of draining: at the end of a healthy run every event that was
+    taken is stored."""
+    kept = Kept(tmp_path_factory.mktemp("spool"))
+    kept.door.troubles = list(script)
+    keeper = kept.keeper()
+    sent: set[bytes] = set()
+    for size in sizes:
+        bodies = [body(len(sent) + number) for number in range(size)]
+        assert keeper.take(bodies) == {}
+        sent |= set(bodies)
+        if data.draw(st.booleans()):
+            assert keeper.close(5)
+            keeper = kept.keeper()
+    kept.close()
+    kept.door.troubles = []
+    last = kept.keeper()
+    wait_for(lambda: sent <= set(kept.door.taken))
+    wait_for(lambda: last.figures.as_dict()["spooled"] == 0)
+    kept.close()
