@@ -17,7 +17,7 @@ from lineagelog.errors import InputError, SettingsError
 
 from .command import ERROR, FINDINGS, OK, command
 from .printing import Json, print_json
-from .session import Session
+from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
     from lineagelog.kafka.consumer import Worker
@@ -105,7 +105,7 @@ def _consume(
 
     configure_logs(settings.log.level, settings.log.format)
     session.check()  # to say now what is missing
-    with session.store(create=True, pool_size=1, on_restart=_tell_restart) as store, _stopping() as stop:
+    with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, _stopping() as stop:
         url = store.engine.url.render_as_string(hide_password=False)
         figures = _run(settings, url, options, stop, until_end=until_end)
     print_json(figures.as_json()) if json else print(figures)
@@ -158,12 +158,6 @@ def _read_properties(file: Path | None) -> dict[str, str]:
                 raise SettingsError(f"{file}:{number}: not KEY=VALUE")
             pairs[key.strip()] = value.strip()
     return pairs
-
-
-def _tell_restart(text: str) -> None:
-    import structlog
-
-    structlog.get_logger(__name__).warning(text, action="database")
 
 
 @contextmanager

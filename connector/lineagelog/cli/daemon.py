@@ -6,13 +6,12 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
 
 from lineagelog.errors import SettingsError
 
 from .command import command, terminated
-from .session import Session, ensure
+from .session import Session, ensure, warn_of_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,6 +125,8 @@ def _enter_working_dir(settings: DaemonSettings) -> None:
 
 def _tell_spools(folder: Path) -> None:
     """Name what earlier runs left: a connector for that destination drains it when it starts, and nobody else does."""
+    import structlog
+
     from lineagelog.egeria.spools import waiting_spools
 
     for spool, destination, waiting in waiting_spools(folder):
@@ -146,14 +147,10 @@ class _Stores:
 
         named = LogStoreSchema(schema)
         if address is None and self._own is None:
-            self._own = self._stack.enter_context(self._session.database(_tell_restart))
+            self._own = self._stack.enter_context(self._session.database(warn_of_database))
         url = address or self._own or ""
         return LogStore(open_engine(url, pool_size=_CONNECTIONS, connect_timeout=connect_timeout), named)
 
     def ensure(self, store: LogStore) -> None:
         """Make or migrate the tables where that is needed."""
         ensure(store, create=True)
-
-
-def _tell_restart(text: str) -> None:
-    structlog.get_logger(__name__).warning(text, action="database")

@@ -10,7 +10,7 @@ import typer
 from lineagelog.errors import SettingsError
 
 from .command import command
-from .session import Session
+from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,14 +66,8 @@ def _serve(
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
     check, targets = session.check(), served_targets(settings.forward)
-    with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=_tell_restart) as store:
+    with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)
-
-
-def _tell_restart(text: str) -> None:
-    import structlog
-
-    structlog.get_logger(__name__).warning(text, action="database")
 
 
 def _serve_store(store: LogStore, settings: Settings, check: Check | None, targets: Sequence[ForwardTarget]) -> None:

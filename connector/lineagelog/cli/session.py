@@ -127,3 +127,10 @@ def say(text: str) -> None:
     """Tell a person who watches; programs are not bothered."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)
+
+
+def warn_of_database(text: str) -> None:
+    """Log what befell the embedded database under a command that runs for long."""
+    import structlog
+
+    structlog.get_logger(__name__).warning(text, action="database")
