@@ -195,6 +195,24 @@ def test_a_store_that_hangs_is_overtaken(hanging: tuple[Kept, Keeper], started: 
     assert len(first.answers) == 1
 
 
+def test_a_store_that_hangs_is_overtaken_though_its_connector_was_stopped(tmp_path: Path) -> None:
+    """The platform disconnects the connector meanwhile: its events are spooled for its next start, others go on."""
+    kept = Kept(tmp_path / "spool")
+    kept.door.hang = threading.Event()
+    connectors, source = StubConnectors(hanging=kept.keeper(), other=StubKeeper()), StubQueue()
+    pump = EventPump(source, connectors)  # type: ignore[arg-type]
+    pump.start()
+    first = source.put(("hanging", body(1)), ("other", b"a"))
+    time.sleep(0.3)
+    assert connectors.keepers.pop("hanging").close(1)
+    assert first.answer == {}
+    assert kept.spooled == [body(1)]
+    assert source.put(("other", b"b")).answer == {}
+    assert connectors.keepers["other"].taken == [[b"a"], [b"b"]]
+    kept.close()
+    assert pump.stop(5)
+
+
 def test_stop_finishes_what_is_in_hand(tmp_path: Path) -> None:
     """The batch that is being stored is answered before stop returns; what waits is left."""
     kept = Kept(tmp_path / "spool")
