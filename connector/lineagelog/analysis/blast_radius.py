@@ -40,7 +40,7 @@ class BlastRadius(Analysis[Reach]):
         Parameter("dataset", "Name of the dataset that is bad from the window's start on.", ""),
         Parameter("dataset_namespace", "Its namespace.", ""),
         Parameter("run_id", "In place of a dataset: the run whose outputs are bad.", ""),
-        Parameter("depth", "How many steps to follow.", "10", r"[1-9]\d?", "a number from 1 to 99"),
+        Parameter("depth", "How many steps to follow.", "10", r"[1-9][0-9]?", "a number from 1 to 99"),
     )
     one_of: ClassVar = ("dataset", "run_id")
     row = Reach
