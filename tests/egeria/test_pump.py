@@ -165,6 +165,20 @@ def test_a_defect_fails_the_batch_and_not_the_pump(started: Callable[..., StubQu
     assert source.put(("one", b"next")).answer == {}
 
 
+def test_a_batch_that_cannot_be_read_is_answered(started: Callable[..., StubQueue]) -> None:
+    """There is no memory for it: its senders are told, and do not wait for ever; the pump goes on."""
+
+    class Unreadable(StubBatch):
+        def bodies(self) -> bytes:
+            raise MemoryError
+
+    source = started(one=StubKeeper())
+    batch = Unreadable(("one", b"a"))
+    source.items.put(batch)
+    assert batch.answer == "the event is not kept: MemoryError"
+    assert source.put(("one", b"b")).answer == {}
+
+
 @pytest.fixture
 def hanging(tmp_path: Path) -> Iterator[tuple[Kept, Keeper]]:
     kept = Kept(tmp_path / "spool")

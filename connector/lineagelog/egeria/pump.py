@@ -129,7 +129,12 @@ class EventPump:
     def _work(self, batch: Batch) -> bool:
         """Whether this thread is still the pump."""
         text = ""
-        self._job = job = _Job(batch)
+        try:
+            self._job = job = _Job(batch)
+        except Exception as error:  # no memory for the events, on either side: who waits for them must be answered
+            _log.error("a batch cannot be read", action="bridge", error=type(error).__name__)
+            batch.fail(f"the event is not kept: {type(error).__name__}")
+            return True
         try:
             for share in job.shares:
                 job.began = time.monotonic()
