@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,8 @@ class Parameter(Struct, frozen=True):
     """A regular expression for what it may be."""
     expected: str = "a text"
     """The same in words."""
+    as_stored: Callable[[str], str] = str
+    """Gives a value as the log spells it."""
 
 
 class Analysis[Row: Struct](ABC):
@@ -90,7 +92,7 @@ def _values(analysis: Analysis[Any], given: Mapping[str, str]) -> dict[str, str]
             raise InputError(f"{name} of {analysis.name} is {known[name].expected}, not {value[:60]!r}")
     if analysis.one_of and sum(bool(given.get(name)) for name in analysis.one_of) != 1:
         raise InputError(f"{analysis.name} starts with one of {' and '.join(analysis.one_of)}: give one of them")
-    return {name: given.get(name, parameter.default) for name, parameter in known.items()}
+    return {name: each.as_stored(given.get(name, each.default)) for name, each in known.items()}
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
