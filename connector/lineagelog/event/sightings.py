@@ -149,7 +149,9 @@ def _look_up(
 
     Facets go by name, in whatever order they were sent: what is said of an event must not depend on that either.
     """
-    for name in sorted(lines.keys() & facets.keys()):
+    names = [name for name in facets if name in lines]
+    names.sort()
+    for name in names:
         facet = facets[name]
         if facet is None:
             continue
