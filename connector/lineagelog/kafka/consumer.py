@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum, auto
+from operator import methodcaller
 from typing import Any, Final
 from uuid import uuid4
 
@@ -57,6 +58,8 @@ _LOG_EVERY: Final = 60.0
 _SAME_ERROR_SECONDS: Final = 60.0
 _OUT_OF_RANGE_DELAY: Final = 0.5
 _LAST_CLAIM_DELAY: Final = 30.0
+
+_ask_headers: Final = methodcaller("headers")
 
 _log = structlog.get_logger(__name__)
 
@@ -434,9 +437,12 @@ def _places(partitions: Collection[TopicPartition]) -> list[Place]:
 
 
 def _headers_of(message: Message) -> Headers:
-    """The headers; None for those of which one has a name that is no UTF-8: the client fails to give them."""
+    """The headers; None for those of which one has a name that is no UTF-8: the client fails to give them.
+
+    It gives a broken list along with an error, which only a call through C is sure to check for.
+    """
     try:
-        headers: Headers = message.headers()
+        headers: Headers = _ask_headers(message)
     except (SystemError, UnicodeError):
         return None
     return headers
