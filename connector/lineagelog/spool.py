@@ -86,8 +86,9 @@ class Spool:
         self._segment: int | None = None
         self._number = self._size = self._closed_bytes = 0
 
-    def append(self, record: bytes) -> None:
-        """Keep one record; on return it is in the spool.
+    def append(self, record: bytes, *, may_exceed: bool = False) -> None:
+        """Keep one record; on return it is in the spool. ``may_exceed``: more than ``max_bytes`` are taken, too, as
+        a drainer needs that puts a record at the end and acknowledges it at the front.
 
         Raises SpoolFull if it does not fit, SpoolBusy if the lock is not to be had in time, SpoolError if the disk
         refuses. In each of these cases nothing of the record stays.
@@ -95,7 +96,7 @@ class Spool:
         checksum = zlib.crc32(record, zlib.crc32(struct.pack(">I", len(record))))
         framed = _HEADER.pack(_MAGIC, len(record), checksum) + record
         with self.locked():
-            segment = self._segment_for(len(framed))
+            segment = self._segment_for(len(framed), is_bounded=not may_exceed)
             try:
                 self._write(segment, framed)
             except OSError:
@@ -153,10 +154,10 @@ class Spool:
                 os.close(descriptor)
         self._lock_file = self._segment = None
 
-    def _segment_for(self, length: int) -> int:
+    def _segment_for(self, length: int, *, is_bounded: bool) -> int:
         """The open segment that takes ``length`` more bytes; a new one where the last is full or gone."""
         self._find_last_segment()
-        if self._closed_bytes + self._size + length > self.max_bytes:
+        if is_bounded and self._closed_bytes + self._size + length > self.max_bytes:
             sizes = segment_sizes(self.folder)  # the drainer may have removed some since
             self._closed_bytes = sum(size for number, size in sizes.items() if number != self._number)
             if self._closed_bytes + self._size + length > self.max_bytes:

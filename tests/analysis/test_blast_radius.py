@@ -46,7 +46,7 @@ def test_readers_after_the_bad_write_and_what_they_wrote(store: LogStore) -> Non
     by_dataset = ask(store, "blast_radius", window(1, 90), dataset="a", dataset_namespace=DATABASE)
     expected = [(1, "copy", "a", "b"), (2, "join", "b", "c"), (3, "report", "c", None), (3, "back", "c", None)]
     assert steps(by_dataset) == expected
-    by_run = ask(store, "blast_radius", window(1, 90), run_id=run_id_of("bad", day(1)))
+    by_run = ask(store, "blast_radius", window(1, 90), run_id=run_id_of("bad", day(1)).upper())
     assert steps(by_run) == expected
     (_, join, *_) = by_run
     assert (join.n, set(join.run_ids)) == (2, {run_id_of("join", day(3)), run_id_of("join", day(4))})

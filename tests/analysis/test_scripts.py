@@ -77,7 +77,10 @@ def test_an_analysis_keeps_to_its_schema_and_cannot_write(store: LogStore) -> No
         ("lineage_drift", {"histry": "1 day"}, "no parameter 'histry'; it has history, runs"),
         ("lineage_drift", {"history": "a while"}, "a number of minutes, hours, days or weeks"),
         ("lineage_drift", {"runs": "0"}, "a number from 1 to 9999, not '0'"),
+        ("lineage_drift", {"history": "999999 weeks"}, "no more than 9999 weeks, not '999999 weeks'"),
+        ("lineage_drift", {"history": "\u0663 days"}, "a number of minutes, hours, days or weeks"),
         ("blast_radius", {"dataset": "a\0b"}, "dataset of blast_radius is a text"),
+        ("blast_radius", {"dataset": "a\udcff"}, "dataset of blast_radius is a text"),
     ],
 )
 def test_wrong_parameters_are_named(store: LogStore, name: str, values: dict[str, str], message: str) -> None:

@@ -67,7 +67,7 @@ def test_a_table_that_is_replaced_shows_from_table_to_table(store: LogStore, nam
         ("vanished input", "Postgres/shopdb.public.customers"),
     }
     columns = {
-        (found.change, str(found.subject).split(".")[-1], found.detail.split(".")[-1])
+        (found.change, str(found.subject).split(".")[-1], found.detail.split(" by ")[0].split(".")[-1])
         for found in ask(store, "column_lineage_drift", window(5, 9))
     }
     assert columns == {

@@ -181,12 +181,28 @@ def test_events_with_anything_anywhere_parse_to_the_same(scanning: Any, place: s
 
 
 def test_facets_of_wrong_types_give_the_same_notices(scanning: Any) -> None:
-    """Notices stand in the order in which the facets were sent, also where a scanner had sorted them."""
+    """Notices go by the names of the facets, in whatever order these were sent."""
     facets = {"version": 3, "stats": {"rowCount": "many"}, "schema": {"fields": {}}, "columnLineage": {"fields": 7}}
     event = text_of(run_event(inputs=[{"namespace": "db", "name": "t", "facets": facets}]))
     found = scanning(event)
     assert found == in_python(event)
-    assert next(notice.path.rsplit(".", 2)[-2:] for notice in found.notices) == ["facets", "version"]
+    assert [notice.path.split(".")[3] for notice in found.notices] == ["schema", "stats", "version"]
+
+
+@pytest.mark.parametrize(
+    ("facets", "noticed"),
+    [
+        ({"inputStatistics": {"rowCount": 5}, "dataQualityMetrics": {"rowCount": "many"}}, 1),
+        ({"stats": {"rowCount": "many"}, "outputStatistics": {"rowCount": 5}}, 0),
+    ],
+)
+def test_the_order_of_facets_changes_nothing(scanning: Any, facets: dict[str, Any], noticed: int) -> None:
+    """Whether a value is looked at where an earlier line of the table has a better one is not up to the sender."""
+    for sent in (facets, dict(reversed(facets.items()))):
+        data = text_of(run_event(inputs=[{"namespace": "db", "name": "t", "facets": sent}]))
+        found = scanning(data)
+        assert found == in_python(data)
+        assert (len(found.notices), found.datasets[0].row_count) == (noticed, 5)
 
 
 def test_real_events_parse_to_the_same(scanning: Any) -> None:

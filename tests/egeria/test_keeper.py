@@ -235,6 +235,33 @@ def test_a_disk_that_refuses_is_told(kept: Kept) -> None:
     kept.folder.mkdir()
 
 
+def test_a_spool_that_cannot_be_used_does_not_keep_the_database_away(kept: Kept) -> None:
+    """The disk of the spool fails while the database is away: events are refused then, and stored when it is back."""
+    keeper = kept.keeper()
+    for lock in ("append.lock", "drain.lock"):
+        (kept.folder / lock).unlink(missing_ok=True)
+        (kept.folder / lock).mkdir()
+    kept.door.store.trouble = AWAY
+    assert list(keeper.take([body(1)])) == [0]
+    kept.door.store.trouble = None
+    wait_for(lambda: keeper.database() == "up")
+    assert (keeper.take([body(2)]), kept.door.taken) == ({}, [body(2)])
+
+
+def test_a_full_spool_is_drained_though_its_first_event_is_refused(kept: Kept) -> None:
+    """There is no room to set the event aside again: it goes to the end all the same, before its place is given up."""
+    keeper = kept.keeper(max_bytes=len(body(1)) * 6)
+    kept.door.store.trouble = AWAY
+    number = 0
+    while keeper.take([body(number)]) == {}:
+        number += 1
+    kept.door.refused = {body(0): StoreError("odd")}
+    kept.door.store.trouble = None
+    wait_for(lambda: keeper.database() == "up")
+    wait_for(lambda: sorted(set(kept.door.taken)) == [body(each) for each in range(1, number)])
+    wait_for(lambda: kept.spooled == [body(0)])
+
+
 # --- the trouble of single events -------------------------------------------------------------------------------------
 
 

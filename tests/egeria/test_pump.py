@@ -165,6 +165,20 @@ def test_a_defect_fails_the_batch_and_not_the_pump(started: Callable[..., StubQu
     assert source.put(("one", b"next")).answer == {}
 
 
+def test_a_batch_that_cannot_be_read_is_answered(started: Callable[..., StubQueue]) -> None:
+    """There is no memory for it: its senders are told, and do not wait for ever; the pump goes on."""
+
+    class Unreadable(StubBatch):
+        def bodies(self) -> bytes:
+            raise MemoryError
+
+    source = started(one=StubKeeper())
+    batch = Unreadable(("one", b"a"))
+    source.items.put(batch)
+    assert batch.answer == "the event is not kept: MemoryError"
+    assert source.put(("one", b"b")).answer == {}
+
+
 @pytest.fixture
 def hanging(tmp_path: Path) -> Iterator[tuple[Kept, Keeper]]:
     kept = Kept(tmp_path / "spool")
@@ -193,6 +207,24 @@ def test_a_store_that_hangs_is_overtaken(hanging: tuple[Kept, Keeper], started: 
     wait_for(lambda: {body(1), body(2), body(3)} <= set(kept.door.taken))
     wait_for(lambda: keeper.database() == "up")
     assert len(first.answers) == 1
+
+
+def test_a_store_that_hangs_is_overtaken_though_its_connector_was_stopped(tmp_path: Path) -> None:
+    """The platform disconnects the connector meanwhile: its events are spooled for its next start, others go on."""
+    kept = Kept(tmp_path / "spool")
+    kept.door.hang = threading.Event()
+    connectors, source = StubConnectors(hanging=kept.keeper(), other=StubKeeper()), StubQueue()
+    pump = EventPump(source, connectors)  # type: ignore[arg-type]
+    pump.start()
+    first = source.put(("hanging", body(1)), ("other", b"a"))
+    time.sleep(0.3)
+    assert connectors.keepers.pop("hanging").close(1)
+    assert first.answer == {}
+    assert kept.spooled == [body(1)]
+    assert source.put(("other", b"b")).answer == {}
+    assert connectors.keepers["other"].taken == [[b"a"], [b"b"]]
+    kept.close()
+    assert pump.stop(5)
 
 
 def test_stop_finishes_what_is_in_hand(tmp_path: Path) -> None:

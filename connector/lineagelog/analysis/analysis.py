@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct, convert
 from sqlalchemy import Engine
@@ -19,6 +19,9 @@ from lineagelog.read.script import run_script
 from lineagelog.store.schema import LogStoreSchema
 
 from .finding import Finding
+
+_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
+"""What PostgreSQL's texts never hold; bytes of a command line that are no UTF-8 come as surrogates."""
 
 
 class Parameter(Struct, frozen=True):
@@ -31,6 +34,8 @@ class Parameter(Struct, frozen=True):
     """A regular expression for what it may be."""
     expected: str = "a text"
     """The same in words."""
+    as_stored: Callable[[str], str] = str
+    """Gives a value as the log spells it."""
 
 
 class Analysis[Row: Struct](ABC):
@@ -83,11 +88,11 @@ def _values(analysis: Analysis[Any], given: Mapping[str, str]) -> dict[str, str]
     if unknown := sorted(given.keys() - known.keys()):
         raise InputError(f"{analysis.name} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}")
     for name, value in given.items():
-        if "\0" in value or not re.fullmatch(known[name].pattern, value, re.DOTALL):
+        if _NO_TEXT.search(value) or not re.fullmatch(known[name].pattern, value, re.DOTALL):
             raise InputError(f"{name} of {analysis.name} is {known[name].expected}, not {value[:60]!r}")
     if analysis.one_of and sum(bool(given.get(name)) for name in analysis.one_of) != 1:
         raise InputError(f"{analysis.name} starts with one of {' and '.join(analysis.one_of)}: give one of them")
-    return {name: given.get(name, parameter.default) for name, parameter in known.items()}
+    return {name: each.as_stored(given.get(name, each.default)) for name, each in known.items()}
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

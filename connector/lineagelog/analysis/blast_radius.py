@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from lineagelog.read.reader import stored_run_id
+
 from .analysis import Analysis, Parameter
 from .drift import place
 from .finding import Finding, Severity, Subject
@@ -39,8 +41,8 @@ class BlastRadius(Analysis[Reach]):
     parameters: ClassVar = (
         Parameter("dataset", "Name of the dataset that is bad from the window's start on.", ""),
         Parameter("dataset_namespace", "Its namespace.", ""),
-        Parameter("run_id", "In place of a dataset: the run whose outputs are bad.", ""),
-        Parameter("depth", "How many steps to follow.", "10", r"[1-9]\d?", "a number from 1 to 99"),
+        Parameter("run_id", "In place of a dataset: the run whose outputs are bad.", "", as_stored=stored_run_id),
+        Parameter("depth", "How many steps to follow.", "10", r"[1-9][0-9]?", "a number from 1 to 99"),
     )
     one_of: ClassVar = ("dataset", "run_id")
     row = Reach

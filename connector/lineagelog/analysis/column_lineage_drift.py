@@ -52,7 +52,7 @@ def _finding(row: Feed) -> Finding:
         analysis=ColumnLineageDrift.name,
         subject=row.subject,
         change=f"{row.change} source",
-        detail=row.source or "no source",
+        detail=f"{row.source or 'no source'} by {row.job}",
         severity=_severity(row),
         explanation=_sentence(row),
         values={

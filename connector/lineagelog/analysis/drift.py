@@ -13,14 +13,14 @@ HISTORY: Final = Parameter(
     "history",
     "How far before the window the runs are looked at that a job is compared with.",
     "30 days",
-    r"\d{1,6} (minute|hour|day|week)s?",
-    "a number of minutes, hours, days or weeks, such as '30 days'",
+    r"([0-9]{1,6} (minute|hour)|[0-9]{1,5} day|[0-9]{1,4} week)s?",
+    "a number of minutes, hours, days or weeks, such as '30 days', and no more than 9999 weeks",
 )
 RUNS: Final = Parameter(
     "runs",
     "How many runs in a row must be without something before it is new or has vanished.",
     "3",
-    r"[1-9]\d{0,3}",
+    r"[1-9][0-9]{0,3}",
     "a number from 1 to 9999",
 )
 

@@ -35,6 +35,9 @@ _WIDER: Final = {
     "date": {"timestamp", "timestamptz"},
 }
 
+_MAX_DIGITS: Final = 18
+"""Of a size; more are no size, and Python refuses to read thousands."""
+
 
 def normal_type(text: str) -> tuple[str, tuple[int, ...]]:
     """The type's own word and its numbers: ``VARCHAR(20)`` and ``character varying(20)`` are ('string', (20,)).
@@ -47,7 +50,7 @@ def normal_type(text: str) -> tuple[str, tuple[int, ...]]:
         return lowered.replace(" ", ""), ()
     word = "_".join(f"{match[1]} {match[3]}".split())
     numbers = [number.strip() for number in (match[2] or "").split(",") if number.strip()]
-    if not all(number.isdecimal() for number in numbers):
+    if not all(number.isdecimal() and len(number) <= _MAX_DIGITS for number in numbers):
         return lowered.replace(" ", ""), ()
     name = _SYNONYMS.get(word, word)
     is_sized = name in ("string", "decimal", "binary")

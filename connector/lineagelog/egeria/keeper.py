@@ -201,8 +201,9 @@ class Keeper:
         self._ready = False
         self._door.store.forget()
 
-    def _spool_all(self, bodies: Sequence[bytes]) -> None:
-        self._spool.append(msgspec.msgpack.encode(bodies))
+    def _spool_all(self, bodies: Sequence[bytes], *, is_kept: bool = False) -> None:
+        """``is_kept``: they are in the spool already, and are acknowledged next, so that it may be full."""
+        self._spool.append(msgspec.msgpack.encode(bodies), may_exceed=is_kept)
         self.figures.spooled(len(bodies))
 
     def _lost(self, error: SpoolError) -> str:
@@ -237,14 +238,27 @@ class Keeper:
         except LineageLogError as error:
             if self._away is None or isinstance(error, SpoolError):
                 _log.warning("the spool cannot be drained", action="drain", connector=self._name, error=str(error))
+            if isinstance(error, SpoolError):
+                self._look_without_spool()
             return pause
         except Exception as error:
             _log.error("the spool cannot be drained", action="drain", connector=self._name, error=_told(error))
             return _LONGEST_PAUSE
+        self._come_back()
+        return _ASIDE_PAUSE if aside else None
+
+    def _look_without_spool(self) -> None:
+        """What lies in a spool that cannot be used must not keep events from a database that is back."""
+        try:
+            self._look()
+        except LineageLogError:
+            return
+        self._come_back()
+
+    def _come_back(self) -> None:
         if self._away is not None:
             _log.info("the database is back", action="drain", connector=self._name)
             self._away = None
-        return _ASIDE_PAUSE if aside else None
 
     def _look(self) -> None:
         """Ask the database, and make the tables if they are missing. Raises what says that it is away."""
@@ -268,7 +282,7 @@ class Keeper:
             bodies = [body for record in records for body in _events_of(record)]
             refused = self._deliver(bodies)
             if refused:
-                self._spool_all(refused)
+                self._spool_all(refused, is_kept=True)
             reader.ack(len(records))
             self.figures.spooled(-len(bodies))
             drained, aside = drained + len(bodies) - len(refused), aside + len(refused)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import structlog
 
 from .connector import CallError, Connectors, shown
-from .keeper import Failures
+from .keeper import Failures, Keeper
 
 MAX_EVENTS: Final = 500
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -74,6 +74,8 @@ class _Job:
         """Shares that are safe."""
         self.began = time.monotonic()
         """When the present share was begun."""
+        self.keeper: Keeper | None = None
+        """Who has the present share; its connector may be disconnected meanwhile."""
         self.overtaken = False
 
 
@@ -127,11 +129,17 @@ class EventPump:
     def _work(self, batch: Batch) -> bool:
         """Whether this thread is still the pump."""
         text = ""
-        self._job = job = _Job(batch)
+        try:
+            self._job = job = _Job(batch)
+        except Exception as error:  # no memory for the events, on either side: who waits for them must be answered
+            _log.error("a batch cannot be read", action="bridge", error=type(error).__name__)
+            batch.fail(f"the event is not kept: {type(error).__name__}")
+            return True
         try:
             for share in job.shares:
                 job.began = time.monotonic()
-                failures = self._take(share)
+                job.keeper = self._connectors.keeper(share.connector)
+                failures = self._take(share, job.keeper)
                 with self._lock:
                     if job.overtaken:
                         return False
@@ -150,8 +158,7 @@ class EventPump:
             _answer(batch, job.failures)
         return True
 
-    def _take(self, share: _Share) -> Failures:
-        keeper = self._connectors.keeper(share.connector)
+    def _take(self, share: _Share, keeper: Keeper | None) -> Failures:
         if keeper is None:
             return dict.fromkeys(share.indexes, _NOT_STARTED)
         failures = keeper.take(share.bodies)
@@ -170,7 +177,7 @@ class EventPump:
             job = self._job
             if job is None or job.done >= len(job.shares):
                 continue
-            keeper = self._connectors.keeper(job.shares[job.done].connector)
+            keeper = job.keeper
             if keeper is not None and time.monotonic() - job.began > keeper.patience:
                 self._overtake(job)
 
@@ -184,9 +191,9 @@ class EventPump:
         hanging, *others = job.shares[job.done :]
         _log.warning("a store does not answer: its events are spooled", action="spool", events=len(hanging.bodies))
         try:
-            failures = job.failures | self._kept(hanging, hangs=True)
+            failures = job.failures | self._kept(hanging, job.keeper, hangs=True)
             for share in others:
-                failures |= self._kept(share, hangs=False)
+                failures |= self._kept(share, None, hangs=False)
             _answer(job.batch, failures)
         except Exception as error:  # a defect of ours must not end the watch
             _log.error("a batch failed", action="spool", error=shown(error))
@@ -194,8 +201,8 @@ class EventPump:
         self._thread = self._new_thread()
         self._thread.start()
 
-    def _kept(self, share: _Share, *, hangs: bool) -> Failures:
-        keeper = self._connectors.keeper(share.connector)
+    def _kept(self, share: _Share, present: Keeper | None, *, hangs: bool) -> Failures:
+        keeper = self._connectors.keeper(share.connector) or present
         if keeper is None:
             return dict.fromkeys(share.indexes, _NOT_STARTED)
         return self._told(share, keeper.overtake(share.bodies) if hangs else keeper.keep(share.bodies))

@@ -58,10 +58,9 @@ def _scanned(data: bytes) -> Event | None:
     if _SCANNER is None or (found := _SCANNER.scan(data)) is None:
         return None
     try:
-        event = _event(found[0], Decoded(*found, data, None, None))
+        return _event(found[0], Decoded(*found, data, None, None))
     except RefusedError:
         return None
-    return event if len(event.notices) < 2 else None  # a scanner does not keep the order in which they were sent
 
 
 def identity(tree: Any) -> dict[str, Any]:

@@ -145,9 +145,15 @@ def _look_up(
     place: Place,
     container: str,
 ) -> None:
-    """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member."""
-    for name, facet in facets.items():
-        if name not in lines or facet is None:
+    """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member.
+
+    Facets go by name, in whatever order they were sent: what is said of an event must not depend on that either.
+    """
+    names = [name for name in facets if name in lines]
+    names.sort()
+    for name in names:
+        facet = facets[name]
+        if facet is None:
             continue
         if type(facet) is not dict:
             notices.note("not_an_object", *place, container, name)

@@ -90,9 +90,9 @@ class Cluster:
         """What Kafka has of partitions; those that cannot be asked now are missing. Takes five seconds at most."""
         wanted = list(places)
         lows, highs = self._ask(wanted, _EARLIEST), self.ask_ends(wanted)
-        ids = self._admin.describe_topics(TopicCollection([*{place.topic for place in wanted}]))
+        ids = self.ask_ids({place.topic for place in wanted})
         wait([*lows.values(), *highs.values(), *ids.values()], _ASK_SECONDS)
-        topic_ids = {topic: _topic_id(answered(future)) for topic, future in ids.items()}
+        topic_ids = {topic: topic_id_of(future) for topic, future in ids.items()}
         found: dict[Place, Extent] = {}
         for place in wanted:
             low, high = answered(lows[place]), answered(highs[place])
@@ -103,6 +103,11 @@ class Cluster:
     def ask_ends(self, places: Iterable[Place]) -> dict[Place, Future[Any]]:
         """Ask where partitions end; the answers have an ``offset``."""
         return self._ask(places, _LATEST)
+
+    def ask_ids(self, topics: Iterable[str]) -> dict[str, Future[Any]]:
+        """Ask for what tells a topic from another of the same name; topic_id_of() reads the answers."""
+        answers: dict[str, Future[Any]] = self._admin.describe_topics(TopicCollection([*topics]))
+        return answers
 
     def ends(self, timeout: float = _ASK_SECONDS) -> dict[Place, int]:
         """Where all partitions end that hold anything. Raises KafkaError."""
@@ -128,6 +133,8 @@ def answered(future: Future[Any]) -> Any:
     return None
 
 
-def _topic_id(description: Any) -> str | None:
+def topic_id_of(future: Future[Any]) -> str | None:
+    """The id in an answer to ask_ids(); None where there is none, and of brokers that give topics no ids."""
+    description = answered(future)
     text = str(description.topic_id) if description is not None and description.topic_id is not None else ""
     return None if text in ("", _NO_TOPIC_ID) else text

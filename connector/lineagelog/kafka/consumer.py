@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum, auto
+from operator import methodcaller
 from typing import Any, Final
 from uuid import uuid4
 
@@ -30,7 +31,7 @@ from lineagelog.intake.group import place_of
 from lineagelog.store.kafka_offsets import Claim, KafkaOffsets, LostPlaces, Place
 
 from .batch import Batch, Record
-from .cluster import Cluster, answered
+from .cluster import Cluster, answered, topic_id_of
 from .figures import Figures
 from .options import ConsumerOptions, text_of
 from .records import Headers, Item, items_of
@@ -58,6 +59,8 @@ _SAME_ERROR_SECONDS: Final = 60.0
 _OUT_OF_RANGE_DELAY: Final = 0.5
 _LAST_CLAIM_DELAY: Final = 30.0
 
+_ask_headers: Final = methodcaller("headers")
+
 _log = structlog.get_logger(__name__)
 
 
@@ -79,6 +82,8 @@ class Holding:
     due: float
     state: State = State.WAITING
     epoch: int = 0
+    topic_id: str | None = None
+    """Of the topic that the claim is for."""
     position: int = 0
     """The next offset to be taken."""
     stored: int = 0
@@ -119,6 +124,7 @@ class Worker:
         self._record_size = _USUAL_SIZE
         self._ends: dict[Place, int] = {}
         self._asked_ends: dict[Place, Future[Any]] = {}
+        self._asked_ids: dict[str, Future[Any]] = {}
         self._next: dict[str, float] = {}
         self._said: dict[str, float] = {}
 
@@ -167,7 +173,7 @@ class Worker:
             self._take_error(place, holding, error, offset)
         elif holding is not None and holding.state is State.ACTIVE and offset >= holding.position:
             value = message.value()
-            items = [] if value is None else self._items(value, message.headers())
+            items = [] if value is None else self._items(value, _headers_of(message))
             size = 0 if value is None else len(value)
             self._batch.add(Record(place, offset, items, size), holding.epoch, holding.position)
             holding.position = offset + 1
@@ -307,7 +313,7 @@ class Worker:
                     holding.state, holding.due = State.WAITING, time.monotonic() + 1.0
                     continue
                 holding.state, holding.is_out_of_range = State.ACTIVE, False
-                holding.epoch = claim.epoch
+                holding.epoch, holding.topic_id = claim.epoch, claim.topic_id
                 holding.position = holding.stored = claim.next_offset
                 self.figures.skipped += claim.skipped
         missing = [str(place) for place in asked if place not in claims and place in self._held]
@@ -359,6 +365,7 @@ class Worker:
             found = {place: answered(future) for place, future in self._asked_ends.items()}
             self._ends |= {place: end.offset for place, end in found.items() if end is not None and place in self._held}
             self._asked_ends = {}
+        self._look_for_new_topics()
         active = self._active()
         if active and not self._asked_ends and self._is_time("ends", _ENDS_EVERY):
             self._asked_ends = self._cluster.ask_ends(active)
@@ -374,6 +381,17 @@ class Worker:
             figures = self.figures
             counts = {"records": figures.records, "stored": figures.stored, "dead": figures.dead, "lag": figures.lag}
             _log.info("consumed", action="consume", **counts, problem=figures.problem)
+
+    def _look_for_new_topics(self) -> None:
+        """Claim again what is another topic of the same name now: the client goes on in it where the old one was."""
+        if self._asked_ids and all(future.done() for future in self._asked_ids.values()):
+            found = {topic: topic_id_of(future) for topic, future in self._asked_ids.items()}
+            self._asked_ids = {}
+            pairs = {place: (self._held[place].topic_id, found.get(place.topic)) for place in self._active()}
+            self._claim_again({place: 0.0 for place, ids in pairs.items() if None not in ids and ids[0] != ids[1]})
+        topics = {place.topic for place in self._active()}
+        if topics and not self._asked_ids and self._is_time("ids", _ENDS_EVERY):
+            self._asked_ids = self._cluster.ask_ids(topics)
 
     def _check_until(self, positions: dict[Place, int] | Exception) -> None:
         if isinstance(positions, dict) and self._until is not None:
@@ -416,3 +434,15 @@ class Worker:
 
 def _places(partitions: Collection[TopicPartition]) -> list[Place]:
     return [Place(each.topic, each.partition) for each in partitions]
+
+
+def _headers_of(message: Message) -> Headers:
+    """The headers; None for those of which one has a name that is no UTF-8: the client fails to give them.
+
+    It gives a broken list along with an error, which only a call through C is sure to check for.
+    """
+    try:
+        headers: Headers = _ask_headers(message)
+    except (SystemError, UnicodeError):
+        return None
+    return headers

@@ -145,7 +145,7 @@ class Reader:
         At most ``limit`` runs, datasets, assertions, tests and events each; `run_events` streams all events. With
         ``content`` also the schemas and the column lineage of the datasets.
         """
-        run_id = _stored_run_id(run_id)
+        run_id = stored_run_id(run_id)
         runs = self._of_run(tables.RUN_TABLE, run_id, ("first_event_time", "run_key"), making.run, limit)
         if not runs:
             return None
@@ -171,7 +171,7 @@ class Reader:
 
     def run_events(self, run_id: str) -> Listing[EventRow]:
         """The time line of a run id: its raw events, oldest first."""
-        stored = _stored_run_id(run_id)
+        stored = stored_run_id(run_id)
         return Listing("run events", (datetime, int), lambda key, limit: self._fetch_run_events(stored, key, limit))
 
     def schema_fields(self, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
@@ -263,7 +263,7 @@ def _bounds(window: Window) -> dict[str, Any]:
     return {"window_start": window.start, "window_end": window.end}
 
 
-def _stored_run_id(run_id: str) -> str:
+def stored_run_id(run_id: str) -> str:
     """As the store spells it: a UUID in lower case; a text that cannot be stored finds nothing."""
     return run_id.lower() if _UUID.fullmatch(run_id) else run_id.replace("\0", "\ufffd")
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 
 from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
 
-_PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
+_PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@(?:[^@/?\s]*@)*|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
 
 _READ_ONLY: Final = (
     pg.ReadOnlySqlTransaction,
@@ -48,6 +48,8 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
         raise SettingsError(f"database URL {masked(url)!r} cannot be read: postgresql://user@host/database") from None
     if parsed.get_backend_name() not in ("postgresql", "postgres"):
         raise SettingsError(f"database URL {masked(url)!r} is not PostgreSQL's: postgresql://user@host/database")
+    if "@" in (parsed.host or ""):  # the driver would tell the rest of the password as the host's name
+        raise SettingsError("the password in the database URL has a bare '@': write %40 for it")
     return create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
