@@ -127,7 +127,8 @@ def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tu
     properties.write_text(PROPERTIES.format(**values, listener=f",{listener}" if listener else "") + further)
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "log").open("wb") as log:
-        storage = [*_java(jars), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+        identified = f"--cluster-id={cluster}"  # one word: one in 64 begins with "-" and would be taken for an option
+        storage = [*_java(jars), "kafka.tools.StorageTool", "format", identified, "-c", str(properties)]
         done = subprocess.run(storage, stdout=log, stderr=log, check=False, timeout=60)
     assert done.returncode == 0, (folder / "log").read_text()[-2000:]
     return launch(broker), broker

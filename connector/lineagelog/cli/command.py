@@ -108,7 +108,7 @@ def one_line_errors() -> Iterator[None]:
     except LineageLogError as error:
         fail(str(error))
     except KeyboardInterrupt as interrupt:
-        print(f"lineagelog: {interrupt or 'interrupted'}", file=sys.stderr)
+        print(f"lineagelog: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # whoever read our output has enough; Python would complain when it flushes at exit
