@@ -20,7 +20,7 @@ import pytest
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore
 from tests.kafka_broker import Broker, free_port
-from tests.support import Ran, connect, run_here, run_process
+from tests.support import COMMAND, Ran, connect, run_here, run_process
 
 from .conftest import (
     OwnBroker,
@@ -157,6 +157,22 @@ def test_stop(topic: Topic, store: LogStore, tmp_path: Path, number: int, worker
     assert f" stored {stored} ".encode() in out
     assert json.loads(consume(store, topic, "--json").out)["stored"] == 6000 - stored
     prove_exactly_once(store, topic, 6000, 0)
+
+
+def test_stop_while_the_brokers_are_awaited(store: LogStore) -> None:
+    """No broker, no topic yet: the wait ends at once, with nothing read and exit code 0."""
+    database = store.engine.url.render_as_string(hide_password=False)
+    process = subprocess.Popen(
+        [COMMAND, "consume", "--brokers", "127.0.0.1:9", "--topic", "t", "--group", "g", "--database", database],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 0, err
+    assert out.startswith("read 0 stored 0 ")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -138,11 +139,18 @@ def _blast_radius(
     Follows the data in the order of time: who read it after the bad write, what they wrote, who read that, and so on.
     """
     values = {"dataset": dataset, "dataset_namespace": dataset_namespace, "run_id": run, "depth": str(depth)}
-    return _analyse(session, "blast_radius", (since, until), values, form_of(json=json, csv=csv), exit_code)
+    hint = ": nobody read it, or its name is spelled otherwise in the log (lineagelog list datasets)"
+    return _analyse(session, "blast_radius", (since, until), values, form_of(json=json, csv=csv), exit_code, hint)
 
 
 def _analyse(
-    session: Session, name: str, period: tuple[str, str], values: Mapping[str, str], form: Form, exit_code: bool
+    session: Session,
+    name: str,
+    period: tuple[str, str],
+    values: Mapping[str, str],
+    form: Form,
+    exit_code: bool,
+    hint: str = "",
 ) -> int:
     from lineagelog.analysis import analyse, analysis_named
 
@@ -153,8 +161,9 @@ def _analyse(
     rows = [_row(finding) for finding in findings]
     if rows or form is not Form.TABLE:
         print_rows(form, columns, rows)
-    else:
-        print(f"nothing found from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC")
+    if not rows:
+        period_text = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
+        print(f"nothing found from {period_text}{hint}", file=sys.stderr)
     return FINDINGS if findings and exit_code else 0
 
 

@@ -177,12 +177,16 @@ def _stopping() -> Iterator[threading.Event]:
 
 
 def _run(settings: Settings, url: str, options: ConsumerOptions, stop: threading.Event, *, until_end: bool) -> Figures:
-    from lineagelog.kafka.cluster import Cluster
+    from lineagelog.kafka.cluster import Cluster, Stopped
+    from lineagelog.kafka.figures import Figures
     from lineagelog.kafka.supervisor import Supervisor
 
-    cluster = Cluster(options)
-    cluster.check()
-    until = cluster.ends() if until_end else None
+    cluster = Cluster(options, stop)
+    try:
+        cluster.check()
+        until = cluster.ends() if until_end else None
+    except Stopped:
+        return Figures()
     if options.workers == 1:
         with _worker(settings, url, options, stop=stop, until=until) as worker:
             with _metrics(settings.consume, lambda: worker.figures, lambda: (1, 0)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, wait
@@ -28,6 +29,10 @@ _NO_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 """The zero id, of brokers before 2.8."""
 
 
+class Stopped(Exception):
+    """Told to stop while waiting for the brokers."""
+
+
 class Extent(Struct, frozen=True):
     """What Kafka has of a partition."""
 
@@ -41,8 +46,10 @@ class Extent(Struct, frozen=True):
 class Cluster:
     """The brokers. Safe for many threads."""
 
-    def __init__(self, options: ConsumerOptions) -> None:
+    def __init__(self, options: ConsumerOptions, stop: threading.Event | None = None) -> None:
+        """``stop`` ends the wait for brokers and topics."""
         self._options = options
+        self._stop = stop or threading.Event()
         self._last: ClientError | None = None
         self._admin: AdminClient = options.open_admin(self._note)
 
@@ -54,7 +61,7 @@ class Cluster:
         """The number of partitions of each topic.
 
         Waits ``start_timeout`` seconds for brokers and topics to be there, then raises KafkaError; SettingsError at
-        once if the brokers refuse us.
+        once if the brokers refuse us, and Stopped when told to stop meanwhile.
         """
         deadline = time.monotonic() + self._options.start_timeout
         while True:
@@ -66,7 +73,8 @@ class Cluster:
                 raise SettingsError(f"TLS or login at the Kafka brokers fails: {text_of(self._last)}")
             if time.monotonic() >= deadline:
                 raise KafkaError(problem if self._last is None else f"{problem}: {text_of(self._last)}")
-            time.sleep(_AGAIN_SECONDS)
+            if self._stop.wait(_AGAIN_SECONDS):
+                raise Stopped
 
     def _partitions(self, timeout: float) -> tuple[dict[str, int], str]:
         """Per topic the number of partitions, and what is wrong."""
