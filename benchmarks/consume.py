@@ -22,7 +22,7 @@ from tests.kafka_broker import Broker, fetch_jars, start
 
 from benchmarks.__main__ import database, settle
 from benchmarks.generator import generate
-from benchmarks.writers import append_all, create_store
+from benchmarks.writers import Appending, create_store
 from lineagelog.intake import Door
 from lineagelog.kafka.cluster import Cluster
 from lineagelog.kafka.consumer import Worker
@@ -51,8 +51,9 @@ def fill(broker: Broker, bodies: list[bytes], compression: str) -> str:
 def timed_append(url: str, bodies: list[bytes], connections: int) -> float:
     """Events per second of `load`'s way."""
     create_store(url, SCHEMA)
+    appending = Appending(url, SCHEMA, batch=500, connections=connections)
     begun = time.perf_counter()
-    append_all(url, SCHEMA, bodies, batch=500, connections=connections)
+    appending.write(bodies)
     return len(bodies) / (time.perf_counter() - begun)
 
 
