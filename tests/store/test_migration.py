@@ -219,7 +219,7 @@ def test_the_steps_lead_to_this_version() -> None:
     """Each version has its step, in order, and the last one is the version that new stores have."""
     versions = [step.version for step in migrations.STEPS]
     assert versions == list(range(2, tables.VERSION + 1))
-    statements = migrations.statements(LogStoreSchema("it's a store"))
+    statements = migrations.statements(LogStoreSchema("it's a store").table)
     assert [f"to version {version}:" in text for version, text in zip(versions, statements, strict=True)] == [True]
 
 

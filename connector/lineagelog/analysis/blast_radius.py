@@ -11,8 +11,7 @@ from msgspec import Struct
 from lineagelog.read.reader import stored_run_id
 
 from .analysis import Analysis, Parameter
-from .drift import place
-from .finding import Finding, Severity, Subject
+from .finding import Finding, Severity, Subject, place
 
 
 class Reach(Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from .analysis import Analysis
-from .drift import HISTORY, RUNS, Drift, place
-from .finding import Finding, Severity, Subject
+from .drift import HISTORY, RUNS, Drift
+from .finding import Finding, Severity, Subject, place
 
 
 class Feed(Drift, frozen=True, kw_only=True):

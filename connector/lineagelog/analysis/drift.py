@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from .analysis import Parameter
+from .finding import place
 
 HISTORY: Final = Parameter(
     "history",
@@ -78,8 +79,3 @@ class Drift(Struct, frozen=True, kw_only=True):
             "last_seen": self.shown_at,
             "run_ids": (self.last_run_id, self.run_id),
         }
-
-
-def place(namespace: str | None, name: str) -> str:
-    """Namespace and name for people."""
-    return f"{namespace}/{name}" if namespace else name

@@ -21,6 +21,11 @@ class Severity(StrEnum):
     LOW = "low"
 
 
+def place(namespace: str | None, name: str) -> str:
+    """Namespace and name for people."""
+    return f"{namespace}/{name}" if namespace else name
+
+
 class Subject(Struct, frozen=True):
     """What a finding is about."""
 
@@ -31,7 +36,7 @@ class Subject(Struct, frozen=True):
     column: str | None = None
 
     def __str__(self) -> str:
-        text = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        text = place(self.namespace, self.name)
         return f"{text}#{self.column}" if self.column else text
 
 

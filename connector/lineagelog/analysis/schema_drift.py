@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from .analysis import Analysis
-from .drift import HISTORY, place
-from .finding import Finding, Severity, Subject
+from .drift import HISTORY
+from .finding import Finding, Severity, Subject, place
 from .types import keeps_values, normal_type
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from .command import FINDINGS, command
+from .lists import window_of
 from .printing import Csv, Form, JsonLines, form_of, print_rows
 from .session import Session
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lineagelog.analysis import Finding
-    from lineagelog.read import Window
 
 group = typer.Typer(no_args_is_help=True, help="Ask questions about a window of the log; findings explain themselves.")
 
@@ -154,7 +153,7 @@ def _analyse(
 ) -> int:
     from lineagelog.analysis import analyse, analysis_named
 
-    window = _window(*period)
+    window = window_of(*period)
     with session.store() as store:
         findings = analyse(store.engine, store.schema, analysis_named(name), window, values)
     columns = _COLUMNS if form is Form.CSV else _TABLE
@@ -165,14 +164,6 @@ def _analyse(
         period_text = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
         print(f"nothing found from {period_text}{hint}", file=sys.stderr)
     return FINDINGS if findings and exit_code else 0
-
-
-def _window(since: str, until: str) -> Window:
-    from lineagelog.read import Window
-    from lineagelog.read.period import parse_instant
-
-    now = datetime.now(UTC)
-    return Window(parse_instant(since, now), parse_instant(until, now))
 
 
 def _row(finding: Finding) -> dict[str, Any]:

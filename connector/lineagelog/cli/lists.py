@@ -227,7 +227,7 @@ def _events(
 
     if raw:
         with session.store() as store:
-            for line in _first(find(_reader(store), _window(since, until)), limit or 0):
+            for line in _first(find(_reader(store), window_of(since, until)), limit or 0):
                 sys.stdout.buffer.write(_one_line(line) + b"\n")
         sys.stdout.buffer.flush()
         return
@@ -242,7 +242,7 @@ def _list(
     choice: tuple[str | None, str | None, int | None, Form],
 ) -> None:
     since, until, limit, form = choice
-    window = _window(since, until)
+    window = window_of(since, until)
     limit = (_TABLE_LIMIT if form is Form.TABLE else 0) if limit is None else limit
     with session.store() as store:
         found = iter(find(_reader(store), window))
@@ -273,7 +273,7 @@ def _reader(store: Any) -> Reader:
     return Reader(store.engine, store.schema)
 
 
-def _window(since: str | None, until: str | None) -> Window:
+def window_of(since: str | None, until: str | None) -> Window:
     """All time, unless narrowed."""
     from lineagelog.read import Window
     from lineagelog.read.period import parse_instant

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from . import tables
 from .blocks import do_block
 
-if TYPE_CHECKING:
-    from .schema import LogStoreSchema
+type Qualified = Callable[[str], str]
+"""A table's name in SQL, qualified and quoted (`LogStoreSchema.table`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,17 @@ class Step:
 
     version: int
     what: str
-    statements: Callable[[LogStoreSchema], tuple[str, ...]]
+    statements: Callable[[Qualified], tuple[str, ...]]
 
 
-def statements(schema: LogStoreSchema) -> list[str]:
+def statements(table: Qualified) -> list[str]:
     """A statement per step, in order; each does nothing in a store that has its version, and waits for one at work."""
-    return [_guarded(schema, step) for step in STEPS]
+    return [_guarded(table, step) for step in STEPS]
 
 
-def _guarded(schema: LogStoreSchema, step: Step) -> str:
-    store = schema.table(tables.STORE_TABLE)
-    own = "".join(f"    {statement};\n" for statement in step.statements(schema))
+def _guarded(table: Qualified, step: Step) -> str:
+    store = table(tables.STORE_TABLE)
+    own = "".join(f"    {statement};\n" for statement in step.statements(table))
     return do_block(
         f"BEGIN -- to version {step.version}: {step.what}\n"
         f"  IF (SELECT version FROM {store} WHERE id = 1 FOR UPDATE) < {step.version} THEN\n"
@@ -45,9 +45,9 @@ def _guarded(schema: LogStoreSchema, step: Step) -> str:
     )
 
 
-def _same_rights(schema: LogStoreSchema, like: str, new: str) -> str:
+def _same_rights(table: Qualified, like: str, new: str) -> str:
     """Give a new table the rights of one that is there: roles that were set up go on working after an upgrade."""
-    literal, target = (schema.table(name).replace("'", "''") for name in (like, new))
+    literal, target = (table(name).replace("'", "''") for name in (like, new))
     return (
         "DECLARE given record; BEGIN\n"
         "      FOR given IN SELECT a.privilege_type AS privilege,\n"
@@ -58,8 +58,8 @@ def _same_rights(schema: LogStoreSchema, like: str, new: str) -> str:
     )
 
 
-def _kafka_offsets(schema: LogStoreSchema) -> tuple[str, ...]:
-    return (_same_rights(schema, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
+def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
+    return (_same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
 
 
 STEPS: Final = (Step(2, "offsets of Kafka partitions", _kafka_offsets),)

@@ -137,7 +137,7 @@ class LogStoreSchema:
         ]
         store = self.table(tables.STORE_TABLE)
         texts.append(f"INSERT INTO {store} (id, version) VALUES (1, {tables.VERSION}) ON CONFLICT (id) DO NOTHING")
-        return texts + migrations.statements(self)
+        return texts + migrations.statements(self.table)
 
     def comment_statements(self) -> list[str]:
         """The statements that describe tables and columns in the catalog, for people who look there."""
