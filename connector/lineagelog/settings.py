@@ -196,6 +196,15 @@ def template_text() -> str:
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
+def read_text(file: Path, label: str) -> str:
+    """The text (UTF-8) of a file that a setting names. Raises SettingsError: ``label`` cannot be read, and why."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise SettingsError(f"{label} cannot be read: {cause}") from error
+
+
 def _from_file(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as stream:

@@ -145,11 +145,9 @@ def _read_properties(file: Path | None) -> dict[str, str]:
     """The settings of a file in the form that kcat and librdkafka's other programs read: KEY=VALUE, # comments."""
     if file is None:
         return {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise SettingsError(f"'consume.kafka_file' {file} cannot be read: {cause}") from error
+    from lineagelog.settings import read_text
+
+    lines = read_text(file, f"'consume.kafka_file' {file}").splitlines()
     pairs = {}
     for number, line in enumerate(lines, 1):
         if (text := line.strip()) and not text.startswith("#"):

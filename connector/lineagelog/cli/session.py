@@ -111,11 +111,9 @@ def with_password(url: str, file: Path | None) -> str:
     """The URL with the password from a file, if it has none itself."""
     if file is None:
         return url
-    try:
-        password = file.read_text().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise SettingsError(f"the password file {file} cannot be read: {cause}") from error
+    from lineagelog.settings import read_text
+
+    password = read_text(file, f"the password file {file}").rstrip("\r\n")
     parts = urlsplit(url)
     user, separator, place = parts.netloc.rpartition("@")
     if not separator or not user or ":" in user:

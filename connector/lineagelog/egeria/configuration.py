@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from lineagelog.errors import SettingsError
+from lineagelog.settings import read_text
 
 PROPERTIES: Final = (
     "schema",
@@ -122,11 +123,7 @@ def place_of(url: str) -> str:
 def _password(given: _Given, properties: dict[str, Any]) -> str | None:
     file = _text(properties, "secretsFile")
     if file is not None:
-        try:
-            return Path(file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise SettingsError(f"secretsFile: {file} cannot be read: {cause}") from None
+        return read_text(Path(file).expanduser(), f"secretsFile: {file}").rstrip("\r\n")
     secured = (given.secured_properties or {}).get("password")
     return given.clear_password or (str(secured) if secured else None)
 

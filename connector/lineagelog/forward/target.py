@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from lineagelog.errors import SettingsError
 from lineagelog.event.redaction import mask_text
+from lineagelog.settings import read_text
 from lineagelog.store.forwarding import Selection
 
 RESERVED: Final = frozenset(("run", "status", "parked", "rebase"))
@@ -77,11 +78,7 @@ class Auth(_Part):
         if self.secret is not None:
             return self.secret.get_secret_value()
         if self.secret_file is not None:
-            try:
-                return self.secret_file.read_text().strip()
-            except (OSError, UnicodeDecodeError) as error:
-                cause = getattr(error, "strerror", None) or "not UTF-8"
-                raise SettingsError(f"the secret file {self.secret_file} cannot be read: {cause}") from error
+            return read_text(self.secret_file, f"the secret file {self.secret_file}").strip()
         value = os.environ.get(self.secret_env or "")
         if not value:
             raise SettingsError(f"the variable {self.secret_env}, which is to hold a secret, is not set")
