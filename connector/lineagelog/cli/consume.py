@@ -101,11 +101,14 @@ def _consume(
     settings = session.settings
     options = _options(settings.consume)
     options.check()
+    from lineagelog.store.engine import require_session
+
     from .logs import configure_logs
 
     configure_logs(settings.log.level, settings.log.format)
     session.check()  # to say now what is missing
     with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, _stopping() as stop:
+        require_session(store.engine, "consume")
         url = store.engine.url.render_as_string(hide_password=False)
         figures = _run(settings, url, options, stop, until_end=until_end)
     print_json(figures.as_json()) if json else print(figures)

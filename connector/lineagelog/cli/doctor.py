@@ -91,6 +91,8 @@ def check_server(server: Server) -> Iterator[Check]:
     yield Check("compression", "lz4" if server.has_lz4 else "no lz4", None if server.has_lz4 else lz4)
     durable = "set fsync and synchronous_commit to on: acknowledged events may be lost in a crash"
     yield Check("durability", "on" if server.is_durable else "off", None if server.is_durable else durable)
+    pooled = "through a pooler of transactions: consume, forward, purge and migrations need session pooling"
+    yield Check("connections", pooled if server.is_pooled else "direct, or through a pooler of sessions")
     if server.is_standby or server.is_read_only:
         kind = "a standby" if server.is_standby else "read-only by default"
         yield Check("writing", f"the server is {kind}", "point --database to the primary to receive events")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from lineagelog.errors import StoreUnavailable
+
 from .command import FINDINGS, OK, command
 from .printing import Json, print_json, text_of
 from .session import Session
@@ -18,7 +20,7 @@ from .session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lineagelog.store import Checked, Difference
+    from lineagelog.store import Checked, Difference, LogStore
 
 group = typer.Typer(no_args_is_help=True, help="Make, check, repair and purge the tables.")
 
@@ -39,14 +41,23 @@ def _init(
     ] = 0,
 ) -> None:
     """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
-    from lineagelog.store.health import make_partitions
-
     with session.store(check=False) as store:
-        store.create()
+        try:
+            store.create()
+        except StoreUnavailable:
+            if months:  # they need none of the locks that were not to be had
+                _make_months(store, months)
+            raise
         print(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
         if months:
-            count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
-            print(f"partitions are there for {count} months")
+            _make_months(store, months)
+
+
+def _make_months(store: LogStore, months: int) -> None:
+    from lineagelog.store.health import make_partitions
+
+    count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
+    print(f"partitions are there for {count} months")
 
 
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
@@ -55,7 +66,7 @@ def _ddl(session: Session) -> None:
     from lineagelog.store import LogStoreSchema
 
     schema = LogStoreSchema(session.settings.schema_name)
-    for statement in (*schema.ddl_statements(), *schema.comment_statements()):
+    for statement in schema.script():
         print(f"{statement.strip()};\n")
 
 

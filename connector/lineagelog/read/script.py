@@ -29,7 +29,7 @@ def run_script(engine: Engine, schema: LogStoreSchema, script: str, values: Mapp
     KeyError for a variable without a value.
     """
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
-    path = sql.SQL("SET LOCAL search_path TO {}, pg_catalog").format(sql.Identifier(schema.schema_name))
+    path = sql.SQL("SET LOCAL search_path TO pg_catalog, {}, pg_temp").format(sql.Identifier(schema.schema_name))
     wanted = {name: values[name] for name in variables(script)}
     with translated_errors(), driver_connection(engine) as connection:
         connection.execute("SET TRANSACTION READ ONLY")

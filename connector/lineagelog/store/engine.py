@@ -10,10 +10,12 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy.exc
 from psycopg import errors as pg
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
+
+from .connection import POOLINGS, Connection
 
 _PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@(?:[^@/?\s]*@)*|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
 
@@ -39,8 +41,10 @@ _NOT_CREATED: Final = (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColu
 def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle_in_transaction: int = 300) -> Engine:
     """An engine for a database URL (``postgresql://user:password@host:port/database?option=…``).
 
-    Sessions run in UTC and name themselves `lineagelog`; the server ends one that leaves a transaction idle for
-    ``idle_in_transaction`` seconds. Raises SettingsError for a URL that is none. Nothing is connected yet.
+    Sessions have the settings of `connection.py` and name themselves `lineagelog`; the server ends one that leaves a
+    transaction idle for ``idle_in_transaction`` seconds. ``pooling=session`` or ``pooling=transaction`` in the URL
+    says what a pooler on the way does, where that is not to be found out. Raises SettingsError for a URL that is none.
+    Nothing is connected yet.
     """
     try:
         parsed = make_url(url)
@@ -50,7 +54,10 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
         raise SettingsError(f"database URL {masked(url)!r} is not PostgreSQL's: postgresql://user@host/database")
     if "@" in (parsed.host or ""):  # the driver would tell the rest of the password as the host's name
         raise SettingsError("the password in the database URL has a bare '@': write %40 for it")
-    return create_engine(
+    pooling = str(parsed.query.get("pooling", "auto"))
+    if pooling not in POOLINGS:
+        raise SettingsError(f"pooling={pooling} in the database URL: it is one of {', '.join(POOLINGS)}")
+    engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
         max_overflow=0,
@@ -60,10 +67,16 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
             "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
             "prepare_threshold": None,  # after a rollback psycopg deallocates all, ours (see pipeline.py) too
-            "options": "-c timezone=UTC -c datestyle=ISO -c jit=off "
-            f"-c idle_in_transaction_session_timeout={idle_in_transaction}s",
         },
     )
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, _record: Any, _arguments: Any, parameters: dict[str, Any]) -> Connection:
+        return Connection.opened(
+            pooling, idle_in_transaction, {name: value for name, value in parameters.items() if name != "pooling"}
+        )
+
+    return engine
 
 
 def masked(url: str) -> str:
@@ -72,18 +85,24 @@ def masked(url: str) -> str:
 
 
 @contextmanager
-def driver_connection(engine: Engine) -> Iterator[psycopg.Connection[Any]]:
+def driver_connection(engine: Engine) -> Iterator[Connection]:
     """A pooled psycopg connection; rolled back on the way out unless committed, dropped from the pool if broken."""
     with translated_errors():
         pooled = engine.raw_connection()
     try:
         connection = pooled.driver_connection
-        assert isinstance(connection, psycopg.Connection)  # noqa: S101  # for the type checker
+        assert isinstance(connection, Connection)  # noqa: S101  # for the type checker
         yield connection
     finally:
         if pooled.is_valid and getattr(pooled.driver_connection, "closed", False):
             pooled.invalidate()
         pooled.close()
+
+
+def require_session(engine: Engine, what: str) -> None:
+    """Refuse at once what needs a session of its own, where there is none to be had. Raises SettingsError."""
+    with translated_errors(), driver_connection(engine) as connection:
+        connection.require_session(what)
 
 
 @contextmanager

@@ -350,9 +350,10 @@ class Forwarding:
     def lease(self, target: str) -> Iterator[Lease]:
         """Be the one forwarder of a target, until the end of the block or the loss of the connection.
 
-        Raises TargetBusy if another process is it.
+        Raises TargetBusy if another process is it, and SettingsError behind a pooler of transactions.
         """
         with translated_errors(), driver_connection(self.engine) as connection:
+            connection.require_session("forwarding")
             connection.autocommit = True
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._key(target),)).fetchone()
             if row is None or not row[0]:

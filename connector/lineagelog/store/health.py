@@ -60,6 +60,8 @@ class Server(Struct, frozen=True):
     database: str
     may_create_schema: bool
     has_schema: bool
+    is_pooled: bool
+    """Whether a pooler passes sessions from transaction to transaction, or may."""
     skew: timedelta
     """How far the database's clock is ahead of this machine's."""
 
@@ -85,7 +87,7 @@ def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
         now = connection.execute("SELECT clock_timestamp()").fetchone()
         after = datetime.now(UTC)
     assert row is not None and now is not None  # noqa: S101  # a SELECT without a condition gives a row
-    return Server(**row, skew=now[0] - (before + (after - before) / 2))
+    return Server(**row, is_pooled=connection.is_pooled, skew=now[0] - (before + (after - before) / 2))
 
 
 def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Access:

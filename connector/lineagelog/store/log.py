@@ -14,12 +14,13 @@ from msgspec import Struct
 from psycopg import errors as pg
 from sqlalchemy import Engine, select
 
-from lineagelog.errors import SettingsError, StoreTooNew, StoreUnavailable
+from lineagelog.errors import StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 
 from . import tables
+from .creation import create, refuse_later
 from .engine import driver_connection, translate, translated_errors
-from .partitions import MISSING_PARTITION, Partitions, advisory_key, months_of
+from .partitions import MISSING_PARTITION, Partitions, months_of
 from .schema import LogStoreSchema
 from .writer import BatchWriter, DeadLetter
 
@@ -102,46 +103,20 @@ class LogStore:
     def create(self) -> None:
         """Create what is missing of schema, tables and indexes, and migrate an older store; nothing is lost.
 
-        Raises StoreTooNew, before anything is done, if the store was made by a later version, and SettingsError for a
-        database that is not UTF-8.
+        On a store that lacks nothing it only looks. Raises StoreTooNew, before anything is done, if the store was made
+        by a later version, SettingsError for a database that is not UTF-8, and StoreUnavailable where others hold the
+        locks that it needs.
         """
         with translated_errors(), driver_connection(self.engine) as connection:
-            encoding = connection.info.parameter_status("server_encoding")
-            if encoding != "UTF8":
-                raise SettingsError(f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'")
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (advisory_key(self.schema, "create"),))
-            self._refuse_newer(connection)
-            for statement in self.schema.ddl_statements():
-                connection.execute(statement)
-            if self._commented(connection) is False:
-                for statement in self.schema.comment_statements():
-                    connection.execute(statement)
-            connection.commit()
+            create(connection, self.schema)
         self.check_version()
-
-    def _refuse_newer(self, connection: psycopg.Connection[Any]) -> None:
-        """Keep our definitions away from a store that a later version made."""
-        name = self.schema.table(tables.STORE_TABLE)
-        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
-        if row is not None and row[0]:
-            found = connection.execute(f"SELECT version FROM {name}").fetchone()
-            _refuse_later(found[0] if found else 0)
-
-    def _commented(self, connection: psycopg.Connection[Any]) -> bool:
-        """Whether every table is described; if so, nothing is done, since COMMENT waits for locks."""
-        names = [table.name for table in self.schema.metadata.sorted_tables]
-        query = """
-            SELECT bool_and(obj_description(c.oid, 'pg_class') IS NOT NULL) FROM pg_catalog.pg_class c
-            JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = ANY (%s)"""
-        row = connection.execute(query, (self.schema.schema_name, names)).fetchone()
-        return row is not None and bool(row[0])
 
     def check_version(self) -> int:
         """The version of the tables. Raises StoreNotCreated without tables, StoreTooNew for later ones."""
         store = self.schema.t(tables.STORE_TABLE)
         with translated_errors(), self.engine.connect() as connection:
             version = int(connection.execute(select(store.c.version)).scalar_one())
-        _refuse_later(version)
+        refuse_later(version)
         return version
 
     def forget(self) -> None:
@@ -260,13 +235,6 @@ class LogStore:
         for event_hash, index in places.items():
             verdicts[index] = Verdict.STORED if event_hash in batch.new else Verdict.DUPLICATE
         return Appended(tuple(verdicts))
-
-
-def _refuse_later(version: int) -> None:
-    if version > tables.VERSION:
-        raise StoreTooNew(
-            f"the store has version {version} and this lineagelog knows up to {tables.VERSION}: install a newer one"
-        )
 
 
 def _ours(error: Exception) -> Exception:

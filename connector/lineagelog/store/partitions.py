@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
@@ -12,19 +13,21 @@ from psycopg import errors as pg
 
 from lineagelog.errors import PartitionMissing
 
+from .patience import patiently
 from .schema import LogStoreSchema
 
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
 """Months outside lie in the two catch-all partitions that the DDL makes."""
 
 _FIND_TABLE: Final = """
-    SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = %s AND c.relname = %s"""
 _MISSING: Final = (
     "the database refuses writes: {0}-{1:02} has no partition, and this role may not make it: run "
     "`lineagelog store init --months 12` as the owner (an earlier month: load such an event once as the owner)"
 )
-_LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = '10s'"
+_ATTEMPTS: Final = 20
+_GIVES_UP: Final = "a lock that a new partition needs is held by others all the time: try again when less is under way"
 
 type Month = tuple[int, int]
 
@@ -59,16 +62,20 @@ class Partitions:
             self._known.add(month)
 
     def _make(self, connection: psycopg.Connection[Any], month: Month) -> None:
+        is_there = self._exists(connection, month)
+        connection.rollback()
+        if not is_there:
+            work = partial(self._attach, connection, month)
+            patiently(connection, work, attempts=_ATTEMPTS, statement_timeout="0", gives_up=_GIVES_UP)
+
+    def _attach(self, connection: psycopg.Connection[Any], month: Month) -> None:
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
         if not self._exists(connection, month):
-            connection.execute(_LOCK_TIMEOUT)
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
-            if not self._exists(connection, month):
-                try:
-                    for statement in self._schema.partition_statements(*month):
-                        connection.execute(statement)
-                except pg.InsufficientPrivilege as error:
-                    raise PartitionMissing(_MISSING.format(*month)) from error
-        connection.commit()
+            try:
+                for statement in self._schema.partition_statements(*month):
+                    connection.execute(statement)
+            except pg.InsufficientPrivilege as error:
+                raise PartitionMissing(_MISSING.format(*month)) from error
 
     def _exists(self, connection: psycopg.Connection[Any], month: Month) -> bool:
         """Looked up by a query: to_regclass may answer from a cache that missed what another writer just made."""

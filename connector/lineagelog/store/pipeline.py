@@ -18,12 +18,17 @@ from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
+from .connection import POOLED_BEGIN, Connection
+
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], set[bytes]] = WeakKeyDictionary()
 """The names of the statements that each connection knows."""
 
 
 class Prepared:
-    """A statement in PostgreSQL's own form, prepared once per connection; its rows come in binary form."""
+    """A statement in PostgreSQL's own form, prepared once per connection; its rows come in binary form.
+
+    Where a pooler stands between, the next transaction may be another session's: there it is parsed each time.
+    """
 
     __slots__ = ("name", "text")
 
@@ -33,6 +38,7 @@ class Prepared:
 
 
 _BEGIN: Final = Prepared("BEGIN")
+_POOLED_BEGIN: Final = Prepared(POOLED_BEGIN)
 
 
 class Pipeline:
@@ -41,14 +47,19 @@ class Pipeline:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
         self._statements: list[tuple[Prepared, Sequence[bytes | None], Sequence[int]]] = []
-        self._begins = connection.pgconn.transaction_status == TransactionStatus.IDLE
-        if self._begins:
-            self._statements.append((_BEGIN, (), ()))
+        opening = connection.opening() if isinstance(connection, Connection) else None
+        self._prepares = opening is None
+        if connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            self._statements.append((_BEGIN if opening is None else _POOLED_BEGIN, (), ()))
+            if opening is not None:
+                self._statements.append((Prepared(opening), (), ()))
+        self._own = len(self._statements)
+        """How many come before those that are added."""
 
     def add(self, statement: Prepared, values: Sequence[bytes | None] = (), types: Sequence[int] = ()) -> int:
         """One more statement, ``values`` in binary form and ``types`` their OIDs; returns its place in the results."""
         self._statements.append((statement, values, types))
-        return len(self._statements) - 1 - self._begins
+        return len(self._statements) - 1 - self._own
 
     def run(self) -> list[PGresult]:
         """Send all, and return each one's result. Raises psycopg's error for the first that failed."""
@@ -69,18 +80,22 @@ class Pipeline:
                 if isinstance(error, psycopg.errors.InvalidSqlStatementName):
                     known.clear()  # somebody deallocated them: the next try prepares them again
                 raise error
-        return results[len(prepared) + self._begins :]
+        return results[len(prepared) + self._own :]
 
     def _send(self, known: set[bytes]) -> list[bytes]:
         """Buffer the statements, those to be prepared first; returns the names of these."""
         pgconn = self._connection.pgconn
         prepared: list[bytes] = []
-        for statement, _, types in self._statements:
+        for statement, _, types in self._statements if self._prepares else ():
             if statement.name not in known and statement.name not in prepared:
                 pgconn.send_prepare(statement.name, statement.text, types)
                 prepared.append(statement.name)
-        for statement, values, _ in self._statements:
-            pgconn.send_query_prepared(statement.name, values, [Format.BINARY] * len(values), Format.BINARY)
+        for statement, values, types in self._statements:
+            formats = [Format.BINARY] * len(values)
+            if self._prepares:
+                pgconn.send_query_prepared(statement.name, values, formats, Format.BINARY)
+            else:
+                pgconn.send_query_params(statement.text, values, types, formats, Format.BINARY)
         pgconn.pipeline_sync()
         return prepared
 

@@ -7,8 +7,6 @@ versions that nothing refers to any more. A purge that was interrupted is finish
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,19 +21,17 @@ from psycopg import errors as pg
 from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
 
 from . import tables
+from .connection import Connection
 from .engine import driver_connection, translated_errors
 from .log import LogStore
 from .partitions import advisory_key
+from .patience import patiently
 from .schema import LogStoreSchema
 
 STATEMENT_TIMEOUT: Final = "30s"
 """Of each batch."""
-LOCK_TIMEOUT: Final = 200
-"""Milliseconds that writers may queue behind a lock that the purge waits for; then it stands back, and waits longer
-the next time, in case they are never done so soon."""
-MAX_LOCK_TIMEOUT: Final = 3000
 ATTEMPTS: Final = 50
-_PASSING: Final = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
+_GIVES_UP: Final = "a lock that the purge needs is held by others all the time: run the purge again"
 
 type Progress = Callable[[str, int], None]
 """Called with a table's name and the number of its rows that are gone so far."""
@@ -92,8 +88,9 @@ def purge(
 
 
 @contextmanager
-def _alone(connection: psycopg.Connection[Any], schema: LogStoreSchema) -> Iterator[None]:
+def _alone(connection: Connection, schema: LogStoreSchema) -> Iterator[None]:
     """Hold the lock of the store's one purger, for as long as the session lives or until the end."""
+    connection.require_session("a purge")
     key = (advisory_key(schema, "purge"),)
     row = connection.execute("SELECT pg_try_advisory_lock(%s)", key).fetchone()
     connection.commit()
@@ -362,18 +359,9 @@ class _Purge:
 
     def _patiently[T](self, work: Callable[[], T]) -> T:
         """Do the work in a transaction of its own; where a lock is held, stand back and try again."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                patience = min(LOCK_TIMEOUT * attempt, MAX_LOCK_TIMEOUT)
-                self._connection.execute(f"SET LOCAL lock_timeout = {patience}")
-                self._connection.execute(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT}'")
-                result = work()
-                self._connection.commit()
-                return result
-            except _PASSING:
-                self._connection.rollback()
-                time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 0.5))  # noqa: S311  # jitter
-        raise StoreUnavailable("a lock that the purge needs is held by others all the time: run the purge again")
+        return patiently(
+            self._connection, work, attempts=ATTEMPTS, statement_timeout=STATEMENT_TIMEOUT, gives_up=_GIVES_UP
+        )
 
     def _row(self, statement: str, parameters: dict[str, Any]) -> tuple[Any, ...]:
         row: tuple[Any, ...] | None = self._connection.execute(statement, parameters).fetchone()

@@ -50,11 +50,19 @@ from lineagelog.errors import SettingsError
 
 from . import migrations, tables
 from .blocks import do_block
+from .connection import SEARCH_PATH
 from .merge import run_dataset_merge, run_merge
 from .tables import Time
 
 MAX_NAME_BYTES: Final = 63
 """PostgreSQL cuts longer identifiers silently, which would quietly use a different schema."""
+
+
+SCRIPT_SETTINGS: Final = (
+    f"SET search_path = {SEARCH_PATH}",
+    "SET standard_conforming_strings = on",
+)
+"""What a session must have in which our SQL runs by other hands."""
 
 
 class LogStoreSchema:
@@ -121,37 +129,51 @@ class LogStoreSchema:
 
         Each does nothing if its object exists. They need no parameters and are run in order, in one transaction.
         """
-        statements: list[ClauseElement] = [CreateSchema(self.schema_name, if_not_exists=True)]
-        statements += [CreateSequence(sequence, if_not_exists=True) for sequence in self._sequences]
-        for table in self.metadata.sorted_tables:
-            statements.append(CreateTable(table, if_not_exists=True))
-            statements += [
-                CreateIndex(index, if_not_exists=True)
-                for index in sorted(table.indexes, key=lambda index: str(index.name))
-            ]
-        texts = [sql_named(statement) for statement in statements]
-        texts.append(self._lz4_statement())
-        texts += [
-            self._catch_all("ol_event_before_2000", "MINVALUE", "'2000-01-01 00:00:00+00'"),
-            self._catch_all("ol_event_from_2100", "'2100-01-01 00:00:00+00'", "MAXVALUE"),
-        ]
+        texts = [sql_named(CreateSchema(self.schema_name, if_not_exists=True))]
+        relations = [statement for _, statement in self.relation_statements()]
+        texts += [*relations[:-2], self.lz4_statement(), *relations[-2:]]
         store = self.table(tables.STORE_TABLE)
         texts.append(f"INSERT INTO {store} (id, version) VALUES (1, {tables.VERSION}) ON CONFLICT (id) DO NOTHING")
         return texts + migrations.statements(self.table)
 
-    def comment_statements(self) -> list[str]:
-        """The statements that describe tables and columns in the catalog, for people who look there."""
-        statements: list[str] = []
+    def relation_statements(self) -> list[tuple[str, str]]:
+        """Sequences, tables, indexes and at last the two catch-all partitions: the name and the statement of each."""
+        statements: list[tuple[str, ClauseElement]] = [
+            (sequence.name, CreateSequence(sequence, if_not_exists=True)) for sequence in self._sequences
+        ]
         for table in self.metadata.sorted_tables:
-            statements.append(sql_named(SetTableComment(table)))
-            statements += [sql_named(SetColumnComment(column)) for column in table.columns if column.comment]
-        return statements
+            statements.append((table.name, CreateTable(table, if_not_exists=True)))
+            statements += [
+                (str(index.name), CreateIndex(index, if_not_exists=True))
+                for index in sorted(table.indexes, key=lambda index: str(index.name))
+            ]
+        first, last = "'2000-01-01 00:00:00+00'", "'2100-01-01 00:00:00+00'"
+        return [
+            *((name, sql_named(statement)) for name, statement in statements),
+            self._catch_all("ol_event_before_2000", "MINVALUE", first),
+            self._catch_all("ol_event_from_2100", last, "MAXVALUE"),
+        ]
+
+    def comment_statements(self) -> dict[str, list[str]]:
+        """The statements that describe each table and its columns in the catalog, for people who look there."""
+        return {
+            table.name: [
+                sql_named(SetTableComment(table)),
+                *(sql_named(SetColumnComment(column)) for column in table.columns if column.comment),
+            ]
+            for table in self.metadata.sorted_tables
+        }
+
+    def script(self) -> list[str]:
+        """All statements as a script for psql, which first takes care that names mean PostgreSQL's own things."""
+        comments = [statement for statements in self.comment_statements().values() for statement in statements]
+        return [*SCRIPT_SETTINGS, *self.ddl_statements(), *comments]
 
     @property
     def _sequences(self) -> list[Sequence]:
         return list(self.metadata._sequences.values())
 
-    def _lz4_statement(self) -> str:
+    def lz4_statement(self) -> str:
         """Compress events with lz4 where the server has it: 1.3 to 1.6 times faster writes for 11 % more space."""
         event = self.table(tables.EVENT_TABLE)
         literal = "'" + event.replace("'", "''") + "'"
@@ -166,8 +188,8 @@ class LogStoreSchema:
             "lz4",
         )
 
-    def _catch_all(self, name: str, low: str, high: str) -> str:
-        return (
+    def _catch_all(self, name: str, low: str, high: str) -> tuple[str, str]:
+        return name, (
             f"CREATE TABLE IF NOT EXISTS {self.table(name)} PARTITION OF {self.table(tables.EVENT_TABLE)} "
             f"FOR VALUES FROM ({low}) TO ({high})"
         )
