@@ -307,3 +307,110 @@ def test_purging_while_two_writers_append(store: LogStore) -> None:
     assert hashes == {item.event_hash for items in kept for item in items}
     assert differences(store) == []
     assert purge(store, CUTOFF, dry_run=True).rows == 0
+
+
+# --- a purge that is stopped ------------------------------------------------------------------------------------------
+
+
+class _StoppedError(Exception):
+    pass
+
+
+class Stop:
+    """Ends a purge after so many of its transactions, as a kill would: what is committed stays."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int | None) -> None:
+        self.steps = 0
+        module = sys.modules["lineagelog.store.purge"]  # store.purge is the function
+        patiently = module.patiently
+
+        def stopping(*arguments: Any, **more: Any) -> Any:
+            if self.steps == after:
+                raise _StoppedError
+            result = patiently(*arguments, **more)
+            self.steps += 1
+            return result
+
+        monkeypatch.setattr(module, "patiently", stopping)
+
+
+STEPS = 31
+"""Transactions of the purge of `filled`, by `test_all_steps_are_stopped_after`."""
+
+
+def filled(*stores: LogStore) -> None:
+    """Runs of all kinds: over, going on across the cut-off, sharing a run id, with contents that only they have."""
+    events = [event(f"over-{n}", f"2026-0{n % 2 + 1}-1{n}T00:00:00Z", schema=f"only {n}") for n in range(5)]
+    events += [event(f"edge-{n}", "2026-03-15T23:00:00Z", "START", schema="both") for n in range(3)]
+    events += [event(f"edge-{n}", "2026-03-16T01:00:00Z", schema="both") for n in range(3)]
+    events += [event("long", "2026-02-01T00:00:00Z", "START", schema="old form"), event("long", NEW, schema="form")]
+    events += [event("shared", OLD, job="one", schema="one"), event("shared", NEW, job="two", schema="two")]
+    events += [event("new", NEW, schema="only new"), event("ancient", "0100-01-01T00:00:00Z")]
+    for each in stores:
+        assert each.append(events).stored == len(events)
+
+
+def everything(store: LogStore) -> dict[str, set[Any]]:
+    """The rows that the purge leaves, by table."""
+    keys = {"ol_event": "event_hash", "ol_schema_version": "schema_hash", "ol_lineage_version": "lineage_hash"}
+    return {table: rows(store, table, keys.get(table, "t::text")) for table in TABLES}
+
+
+def test_all_steps_are_stopped_after(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests below go through the whole of it."""
+    filled(store)
+    stop = Stop(monkeypatch, after=None)
+    purge(store, CUTOFF, batch=2)
+    assert stop.steps == STEPS
+
+
+@pytest.mark.parametrize("after", range(STEPS))
+def test_a_purge_that_is_stopped(store: LogStore, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """At every point verify finds nothing and rebuild changes nothing, also with new events; the next purge ends it."""
+    whole = LogStore(store.engine)
+    filled(store, whole)
+    purge(whole, CUTOFF, batch=2)
+    with monkeypatch.context() as patch, pytest.raises(_StoppedError):
+        Stop(patch, after)
+        purge(store, CUTOFF, batch=2)
+    left = everything(store)
+    assert differences(store) == []
+    assert list(Verifier(store).rebuild()) == []
+    assert everything(store) == left
+    late = [event("long", NEW, "RUNNING"), event("later", NEW, schema="only 1"), event("new", NEW, job="b")]
+    for each in (store, whole):
+        assert each.append(late).stored == len(late)
+    assert differences(store) == []
+    would = purge(store, CUTOFF, dry_run=True)
+    assert counts(purge(store, CUTOFF, batch=2)) == counts(would)
+    assert everything(store) == everything(whole)
+    assert differences(store) == []
+    assert purge(store, CUTOFF).rows == 0
+
+
+def test_a_stopped_purge_is_ended_by_one_with_an_older_cut_off(
+    store: LogStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies before the floor is half gone already: it goes as a whole."""
+    whole = LogStore(store.engine)
+    filled(store, whole)
+    purge(whole, CUTOFF)
+    with monkeypatch.context() as patch, pytest.raises(_StoppedError):
+        Stop(patch, 4)
+        purge(store, CUTOFF, batch=2)
+    assert purge(store, CUTOFF - timedelta(days=60)).cutoff == CUTOFF
+    assert everything(store) == everything(whole)
+
+
+def test_rebuild_brings_back_nothing_that_is_half_gone(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged digest is mended beside an unfinished purge; assertions before the floor do not rise again."""
+    filled(store)
+    with monkeypatch.context() as patch, pytest.raises(_StoppedError):
+        Stop(patch, 2)
+        purge(store, CUTOFF, batch=2)
+    with store.engine.begin() as connection:
+        for table in ("ol_assertion", "ol_run_dataset"):
+            connection.execute(text(f"DELETE FROM {store.schema.table(table)}"))
+    assert len(list(Verifier(store).rebuild())) > 0
+    assert differences(store) == []
+    assert {row[0] >= CUTOFF for row in rows(store, "ol_assertion", "event_time")} == {True}

@@ -160,6 +160,7 @@ def _purge(
         return
     verb = "would delete" if dry_run else "deleted"
     print(
-        f"{verb} what is before {text_of(cutoff)}: {purged.events} events ({len(purged.partitions)} whole partitions), "
-        f"{purged.runs} runs, {purged.run_datasets} run datasets, {purged.assertions} assertions, {purged.tests} tests"
+        f"{verb} what is before {text_of(purged.cutoff)}: {purged.events} events "
+        f"({len(purged.partitions)} whole partitions), {purged.runs} runs, {purged.run_datasets} run datasets, "
+        f"{purged.assertions} assertions, {purged.tests} tests"
     )

@@ -2,7 +2,8 @@
 
 Order: the retention floor moves first, so that no writer brings anything older from then on; then whole months of raw
 events, the rest of the boundary month, assertions, tests, runs with their datasets, and at last the schema and lineage
-versions that nothing refers to any more. A purge that was interrupted is finished by the next one.
+versions that nothing refers to any more. A purge that was interrupted is finished by the next one, whatever its
+cut-off: what lies before the floor is half gone, and goes as a whole.
 """
 
 from __future__ import annotations
@@ -144,21 +145,24 @@ class _Purge:
 
     def run(self) -> Purged:
         """Delete."""
-        epoch = self._move_floor()
+        floor, epoch = self._move_floor()
+        self._begin_from(floor)
         dropped = tuple([name for name in self._whole_months() if self._drop(name)])
         for leaf in self._partitions_before_cutoff():
             self._delete_older(leaf, counted_as=tables.EVENT_TABLE)
         self._delete_older(tables.ASSERTION_TABLE)
         self._delete_older(tables.TEST_TABLE)
         self._delete_runs()
-        if epoch is not None:
-            for name, key in _CONTENTS:
-                self._delete_contents(name, key, epoch)
+        for name, key in _CONTENTS:
+            self._delete_contents(name, key, epoch)
         return self._purged(dropped, dry_run=False)
 
     def count(self) -> Purged:
         """Count what run() would delete, in one snapshot."""
         self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        floor, epoch = self._floor()
+        moves = floor is None or floor < self._cutoff
+        self._begin_from(floor)
         dropped = tuple(self._whole_months())
         run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
         stays = f"EXISTS (SELECT FROM {run} r WHERE r.run_id = d.run_id AND r.last_event_time >= %(cutoff)s)"
@@ -166,11 +170,12 @@ class _Purge:
             self._add(name, self._number(f"SELECT count(*) FROM {self._table(name)} WHERE event_time < %(cutoff)s"))
         self._add(tables.RUN_TABLE, self._number(f"SELECT count(*) FROM {run} WHERE {_OVER}"))
         self._add(tables.RUN_DATASET_TABLE, self._number(f"SELECT count(*) FROM {dataset} d WHERE NOT {stays}"))
-        if self._moves_floor():
-            for name, key in _CONTENTS:
-                used = f"SELECT FROM {dataset} d WHERE d.{key} = c.{key} AND {stays}"
-                count = f"SELECT count(*) FROM {self._table(name)} c WHERE NOT EXISTS ({used})"
-                self._add(name, self._number(count))
+        for name, key in _CONTENTS:
+            used = f"SELECT FROM {dataset} d WHERE d.{key} = c.{key} AND {stays}"
+            count = f"SELECT count(*) FROM {self._table(name)} c WHERE NOT EXISTS ({used})"
+            if not moves:
+                count += f" AND {_OLDER}"
+            self._add(name, int(self._row(count, self._parameters | {"epoch": epoch})[0]))
         self._connection.rollback()
         return self._purged(dropped, dry_run=True)
 
@@ -196,27 +201,38 @@ class _Purge:
 
     # --- the floor --------------------------------------------------------------------------------------------------
 
-    def _move_floor(self) -> int | None:
-        """Raise the floor to the cut-off while no writer is at work; its transaction id, or None if it was there.
+    def _move_floor(self) -> tuple[datetime | None, str]:
+        """Raise the floor to the cut-off while no writer is at work, if it is lower; return what _floor() gives then.
 
         The exclusive lock waits for the batches under way, and new batches wait behind it.
         """
         key = advisory_key(self._schema, "retention")
         raise_floor = (
             f"UPDATE {self._table(tables.STORE_TABLE)} SET retention_floor = %(cutoff)s "
-            "WHERE retention_floor IS NULL OR retention_floor < %(cutoff)s RETURNING pg_current_xact_id()::text"
+            "WHERE retention_floor IS NULL OR retention_floor < %(cutoff)s"
         )
 
-        def move() -> int | None:
+        def move() -> tuple[datetime | None, str]:
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
-            row = self._connection.execute(raise_floor, self._parameters).fetchone()
-            return None if row is None else int(row[0])
+            self._connection.execute(raise_floor, self._parameters)
+            return self._floor()
 
         return self._patiently(move)
 
-    def _moves_floor(self) -> bool:
-        floor = f"SELECT count(*) FROM {self._table(tables.STORE_TABLE)} WHERE retention_floor >= %(cutoff)s"
-        return self._number(floor) == 0
+    def _floor(self) -> tuple[datetime | None, str]:
+        """The floor, and the transaction that raised it: also of an earlier purge, which this one may have to finish.
+
+        (Migrations write the same row, too. After one it is theirs: then a program of the version before, if it still
+        writes and a purge was stopped before the migration, may count on a content that goes; `verify` names it.)
+        """
+        row = self._row(f"SELECT retention_floor, xmin::text FROM {self._table(tables.STORE_TABLE)}", {})
+        return row[0], row[1]
+
+    def _begin_from(self, floor: datetime | None) -> None:
+        """Take all that lies before the floor, where it is above the cut-off."""
+        if floor is not None and floor > self._cutoff:
+            self._cutoff = floor.astimezone(UTC)
+            self._parameters["cutoff"] = self._cutoff
 
     # --- raw events -------------------------------------------------------------------------------------------------
 
@@ -328,7 +344,7 @@ class _Purge:
 
     # --- contents ---------------------------------------------------------------------------------------------------
 
-    def _delete_contents(self, name: str, key: str, epoch: int) -> None:
+    def _delete_contents(self, name: str, key: str, epoch: str) -> None:
         """Delete schema or lineage versions that no dataset refers to and that no writer counts on.
 
         Writers remember which contents they have sent and send them once only. They forget when the floor moves
@@ -338,19 +354,18 @@ class _Purge:
         """
         table, dataset = self._table(name), self._table(tables.RUN_DATASET_TABLE)
         unused = f"NOT EXISTS (SELECT FROM {dataset} d WHERE d.{key} = c.{key})"
-        old = "age(xmin) >= age((%(epoch)s::text::xid8)::xid)"
-        query = f"SELECT c.{key} FROM {table} c WHERE {unused} ORDER BY 1"
-        candidates = [row[0] for row in self._connection.execute(query, {})]
+        query = f"SELECT c.{key} FROM {table} c WHERE {unused} AND {_OLDER} ORDER BY 1"
+        candidates = [row[0] for row in self._connection.execute(query, {"epoch": epoch})]
         self._connection.rollback()
         size = self._parameters["batch"]
         for place in range(0, len(candidates), size):
             some: list[UUID] = candidates[place : place + size]
-            parameters = {"keys": some, "epoch": str(epoch)}
+            parameters = {"keys": some, "epoch": epoch}
 
             def delete(parameters: dict[str, Any] = parameters) -> int:
                 lock = f"SELECT FROM {table} WHERE {key} = ANY(%(keys)s) ORDER BY {key} FOR UPDATE"
                 self._connection.execute(lock, parameters)
-                statement = f"DELETE FROM {table} WHERE {key} = ANY(%(keys)s) AND {old}"
+                statement = f"DELETE FROM {table} c WHERE {key} = ANY(%(keys)s) AND {_OLDER}"
                 return self._connection.execute(statement, parameters).rowcount
 
             self._add(name, self._patiently(delete))
@@ -375,6 +390,8 @@ class _Purge:
 _OVER: Final = (
     "last_hour <= date_trunc('hour', %(cutoff)s::timestamptz AT TIME ZONE 'UTC') AND last_event_time < %(cutoff)s"
 )
+_OLDER: Final = "age(c.xmin) >= age(%(epoch)s::text::xid) AND age(%(epoch)s::text::xid) >= 0"
+"""A content that was last sent before the floor was raised. (Half of all transaction ids later it cannot be told.)"""
 _DELETED_FROM: Final = (
     *(tables.EVENT_TABLE, tables.RUN_TABLE, tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE),
     *(tables.SCHEMA_VERSION_TABLE, tables.LINEAGE_VERSION_TABLE),

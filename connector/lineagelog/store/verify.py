@@ -1,7 +1,8 @@
 """Recomputes the digest from the raw events: `verify` compares and names what differs, `rebuild` puts it right.
 
 Both go through the store in chunks of runs, since every digest row depends on the events of one run id only. Runs whose
-first event lies before the retention floor are left alone: some of their events are gone.
+first event lies before the retention floor are left alone: some of their events are gone. What else lies before it is
+gone or on its way out (a purge may be under way, or have been stopped), and is not looked at.
 """
 
 from __future__ import annotations
@@ -91,12 +92,14 @@ class Verifier:
         self._next_runs = f"{' UNION '.join(parts)} ORDER BY run_id LIMIT %(limit)s"
         event, run = self._table(tables.EVENT_TABLE), self._table(tables.RUN_TABLE)
         self._events = f"SELECT event::text FROM {event} WHERE run_id = ANY(%(runs)s)"
+        self._from_floor = f"{self._events} AND event_time >= %(floor)s"
         self._floor = f"SELECT retention_floor FROM {self._schema.table(tables.STORE_TABLE)}"
         dataset = self._schema.table(tables.RUN_DATASET_TABLE)
         times = ", ".join(("event_time", *(register.at for register in tables.DATASET_REGISTERS)))
         self._cut = (
             f"SELECT run_id FROM {run} WHERE run_id = ANY(%(runs)s) AND first_event_time < %(floor)s "
-            f"UNION SELECT run_id FROM {dataset} WHERE run_id = ANY(%(runs)s) AND least({times}) < %(floor)s"
+            f"UNION SELECT run_id FROM {dataset} WHERE run_id = ANY(%(runs)s) AND least({times}) < %(floor)s "
+            f"UNION SELECT run_id FROM {event} WHERE run_id = ANY(%(runs)s) AND event_time < %(floor)s"
         )
         self.checked = Checked(0, 0, 0)
         """How much the last verify or rebuild went through."""
@@ -122,7 +125,7 @@ class Verifier:
                 if not ids:
                     return
                 floor, cut = self._cut_runs(connection, ids)
-                digest, count = self._fold(connection, ids)
+                digest, count = self._fold(connection, ids, floor)
                 expected = _without(rows_of(digest), cut)
                 stored = _without(self.stored_rows(connection, ids, floor), cut)
                 differences = [*_compare(stored, expected), *self._missing_content(connection, expected)]
@@ -153,10 +156,12 @@ class Verifier:
             return None, set()
         return floor, {row[0] for row in connection.execute(self._cut, {"runs": ids, "floor": floor})}
 
-    def _fold(self, connection: psycopg.Connection[Any], ids: list[str]) -> tuple[Digest, int]:
+    def _fold(self, connection: psycopg.Connection[Any], ids: list[str], floor: datetime | None) -> tuple[Digest, int]:
+        """What the events of some runs add up to, from the floor on, and their number."""
         digest, count = Digest(), 0
+        query = self._events if floor is None else self._from_floor
         with connection.cursor(name="events") as cursor:
-            for (text,) in cursor.execute(self._events, {"runs": ids}):
+            for (text,) in cursor.execute(query, {"runs": ids, "floor": floor}):
                 event = parse(text.encode())
                 count += 1
                 if isinstance(event, Event):
