@@ -30,8 +30,10 @@ from lineagelog.store.engine import driver_connection
 from lineagelog.store.forwarding import Forwarding
 from tests.support import connect, encode, event, run_here, serve_process
 
+from .surroundings import SURROUNDINGS, admin
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lineagelog.store.embedded import EmbeddedPostgres
 
@@ -194,6 +196,23 @@ def test_settings_hold_in_every_transaction_and_do_not_leak(pooled: LogStore, po
     with connect(pooled_url, prepare_threshold=None) as other:
         assert other.execute("SELECT current_setting('search_path')").fetchone() == ('"$user", public',)
         assert other.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("surround", SURROUNDINGS, ids=lambda each: each.__name__)
+def test_hostile_surroundings(pooled: LogStore, store_url: str, surround: Callable[[str], None]) -> None:
+    """What the database brings along changes nothing there either, in pipelines, COPY and psycopg's statements."""
+    surround(store_url)
+    told = [("FAIL", 9), ("START", 7), ("COMPLETE", 9), ("RUNNING", 8)]
+    for kind, hour in told:
+        body = encode(event("merged", kind, eventTime=f"2026-03-01T{hour:02}:00:00Z"))
+        assert pooled.append([parse(body), parse(b"{")]).verdicts == (Verdict.STORED, Verdict.DEAD)
+    assert pooled.append(map_parse(bodies(120))).stored == 120
+    (run,) = Reader(pooled.engine).runs(_WINDOW, status="FAIL")
+    assert run.last_event_time == datetime(2026, 3, 1, 9, tzinfo=UTC)
+    assert list(Verifier(pooled).verify()) == []
+    with admin(store_url) as connection:
+        fresh = "SELECT bool_and(received_at > now() - interval '1 day') FROM openlineage.ol_event"
+        assert connection.execute(fresh).fetchone() == (True,)
 
 
 def test_commands_that_write_and_read(pooled_url: str, store: LogStore) -> None:
