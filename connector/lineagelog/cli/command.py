@@ -18,6 +18,7 @@ import typer
 
 from lineagelog.errors import LineageLogError
 
+from .printing import tell
 from .session import Session
 
 OK: Final = 0
@@ -108,7 +109,7 @@ def one_line_errors() -> Iterator[None]:
     except LineageLogError as error:
         fail(str(error))
     except KeyboardInterrupt as interrupt:
-        print(f"lineagelog: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        tell(f"lineagelog: {str(interrupt) or 'interrupted'}")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # whoever read our output has enough; Python would complain when it flushes at exit
@@ -128,9 +129,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def _internal(error: Exception) -> NoReturn:
-    from lineagelog.store import masked
-
-    fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
+    fail(f"internal error: {type(error).__name__}: {error} (LINEAGELOG_DEBUG=1 shows where)")
 
 
 terminated: Final[list[int]] = []
@@ -147,5 +146,5 @@ def fail(message: str) -> NoReturn:
     """Say what is wrong in one line and end with exit code 2."""
     if os.environ.get("LINEAGELOG_DEBUG", "") not in ("", "0"):
         traceback.print_exc()
-    print(f"lineagelog: {' '.join(message.split())}", file=sys.stderr)
+    tell(f"lineagelog: {message}")
     raise typer.Exit(ERROR) from None

@@ -10,6 +10,7 @@ import typer
 from lineagelog.errors import SettingsError
 
 from .command import command
+from .printing import put
 from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
@@ -122,6 +123,6 @@ def _greet(url: str, certificate: Path | None) -> None:
         '{"eventType": "START", "eventTime": "2026-11-20T08:00:00Z", "producer": "curl", '
         '"run": {"runId": "0190-first-run"}, "job": {"namespace": "demo", "name": "hello"}}'
     )
-    print(f"lineagelog listens on {url} — set OPENLINEAGE_URL={url}, or try:")
-    print(f"  curl {trust}{url}/api/v1/lineage -H 'Content-Type: application/json' -d '{example}'")
-    print("  lineagelog list runs", flush=True)
+    put(f"lineagelog listens on {url} — set OPENLINEAGE_URL={url}, or try:")
+    put(f"  curl {trust}{url}/api/v1/lineage -H 'Content-Type: application/json' -d '{example}'")
+    put("  lineagelog list runs", flush=True)

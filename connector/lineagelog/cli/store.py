@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from lineagelog.shown import line_for_people
+
 from .command import FINDINGS, OK, command
-from .printing import Json, print_json, text_of
+from .printing import Json, print_json, put, put_exactly, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ def _init(
 
     with session.store(check=False) as store:
         store.create()
-        print(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
+        put(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
         if months:
             count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
-            print(f"partitions are there for {count} months")
+            put(f"partitions are there for {count} months")
 
 
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
@@ -56,7 +58,7 @@ def _ddl(session: Session) -> None:
 
     schema = LogStoreSchema(session.settings.schema_name)
     for statement in (*schema.ddl_statements(), *schema.comment_statements()):
-        print(f"{statement.strip()};\n")
+        put_exactly(f"{statement.strip()};\n\n")
 
 
 @command(group, "verify", "lineagelog store verify", "lineagelog store verify --json | jq .difference_count")
@@ -88,15 +90,15 @@ def _report(differences: Iterable[Difference], verifier: Any, verb: str, *, as_j
         if as_json or len(shown) < _SHOWN:
             shown.append(difference)
             if not as_json:
-                print(difference)
+                put(line_for_people(str(difference)))
     checked: Checked = verifier.checked
     if as_json:
         print_json(_as_json(checked, shown))
         return FINDINGS if count else OK
     if count > len(shown):
-        print(f"… and {count - len(shown)} more")
+        put(f"… and {count - len(shown)} more")
     kept = f", {checked.skipped} left alone (purged in part)" if checked.skipped else ""
-    print(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
+    put(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
     return FINDINGS if count else OK
 
 
@@ -148,7 +150,7 @@ def _purge(
         print_json(asdict(purged))
         return
     verb = "would delete" if dry_run else "deleted"
-    print(
+    put(
         f"{verb} what is before {text_of(cutoff)}: {purged.events} events ({len(purged.partitions)} whole partitions), "
         f"{purged.runs} runs, {purged.run_datasets} run datasets, {purged.assertions} assertions, {purged.tests} tests"
     )

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from lineagelog.errors import SettingsError
-from lineagelog.event.redaction import mask_text
 from lineagelog.settings import read_text
+from lineagelog.shown import mask_text
 from lineagelog.store.forwarding import Selection
 
 RESERVED: Final = frozenset(("run", "status", "parked", "rebase"))
