@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -137,11 +136,10 @@ def _purge(
     json: Json = False,
 ) -> None:
     """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
-    from lineagelog.read.period import parse_instant
+    from lineagelog.read.period import parse_age
     from lineagelog.store.purge import purge
 
-    age = older_than.strip().removeprefix("-")
-    cutoff = parse_instant(f"-{age}" if re.fullmatch(r"\d+[smhdw]", age) else age, datetime.now(UTC))
+    cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:
         purged = purge(store, cutoff, dry_run=dry_run)
     if json:

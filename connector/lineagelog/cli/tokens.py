@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,16 +85,12 @@ def _revoke(
 
 
 def _expiry(text: str | None, now: datetime) -> datetime | None:
-    from lineagelog.read.period import parse_instant
+    from lineagelog.read.period import parse_end
 
-    if text is None:
-        return None
-    if re.fullmatch(r"\d{1,6}[smhdw]", text):
-        return now + (now - parse_instant(f"-{text}", now))
-    ends = parse_instant(text, now)
-    if ends <= now:
-        raise InputError(f"--expires {text!r} lies in the past")
-    return ends
+    try:
+        return None if text is None else parse_end(text, now)
+    except InputError as problem:
+        raise InputError(f"--expires {problem}") from None
 
 
 def _row(token: Token) -> dict[str, Any]:
