@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, cast
@@ -26,6 +27,7 @@ from . import (
     store,
     tokens,
 )
+from .command import internal
 from .printing import put, settle_streams, tell
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
@@ -61,6 +63,11 @@ class _Root(TyperGroup):
             if not standalone_mode:
                 raise
             _say(error)
+            sys.exit(2)
+        except Exception as error:
+            if not standalone_mode or os.environ.get("LINEAGELOG_DEBUG", "") not in ("", "0"):
+                raise
+            tell(f"lineagelog: {internal(error)}")
             sys.exit(2)
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)

@@ -46,6 +46,7 @@ from lineagelog.export.satsuma.options import (
     namespace_options,
     needs_database,
 )
+from lineagelog.settings import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -308,7 +309,7 @@ def find_specs(paths: Sequence[Path]) -> list[str]:
     """The files to begin with; a folder stands for its .stm files, in the order of their names."""
     found: list[str] = []
     for path in paths:
-        if not path.is_dir():
+        if not is_folder(path):
             found.append(str(path))
             continue
         inside = sorted(str(file) for file in path.rglob("*.stm"))

@@ -58,7 +58,7 @@ def _serve(
     server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
     session = session.with_options(server=server, log={"level": log_level, "format": log_format})
     try:
-        import lineagelog.server  # noqa: F401  # to say now what is missing
+        from lineagelog.server import check_tls
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
     from .logs import configure_logs
@@ -66,6 +66,7 @@ def _serve(
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
+    check_tls(settings.server.tls_cert, settings.server.tls_key)
     check, targets = session.check(), served_targets(settings.forward)
     with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from lineagelog.errors import SettingsError
-from lineagelog.settings import read_text
+from lineagelog.settings import expand, read_text
 from lineagelog.shown import mask_text
 from lineagelog.store.forwarding import Selection
 
@@ -25,7 +25,7 @@ HOLD_ON: Final = (401, 402, 403, 404, 405, 407, 410, 421, 426, 451)
 _YEAR: Final = 366 * 86400
 """The longest wait, in seconds: sleeping has an end."""
 
-type UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
+type UserPath = Annotated[Path, AfterValidator(expand)]
 
 
 class Kind(StrEnum):
@@ -166,6 +166,8 @@ class ForwardTarget(_Part):
             raise ValueError("url must be like https://host/api/v1/lineage")
         if self.kind is Kind.KAFKA:
             _ = self.kafka_place
+        if self.kind is Kind.FILE:
+            _ = self.path
         if self.kind is Kind.FILE and (scheme not in ("", "file") or "://" in self.url.removeprefix("file://")):
             raise ValueError(f"url has the unknown scheme {scheme!r}: http, https, kafka, or the path of a file")
         return self
@@ -183,7 +185,7 @@ class ForwardTarget(_Part):
     @property
     def path(self) -> Path:
         """Of a file."""
-        return Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", self.url)).expanduser()
+        return expand(Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", self.url)))
 
     @property
     def kafka_place(self) -> tuple[str, str]:

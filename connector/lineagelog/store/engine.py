@@ -42,7 +42,7 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
     """
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
         raise SettingsError(f"database URL {mask_url(url)!r} cannot be read: postgresql://user@host/database") from None
     if parsed.get_backend_name() not in ("postgresql", "postgres"):
         raise SettingsError(f"database URL {mask_url(url)!r} is not PostgreSQL's: postgresql://user@host/database")
