@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -17,8 +19,18 @@ from lineagelog.errors import SettingsError
 CONFIG_VARIABLE: Final = "LINEAGELOG_CONFIG"
 _PREFIX: Final = "LINEAGELOG_"
 _MIB: Final = 1024 * 1024
+_PYTHON_WORDS: Final = re.compile(r" or instance of \w+| for <class '[\w.]+'>")
 
-type UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
+
+def expand(path: Path) -> Path:
+    """The path with the home folder for ``~``. Raises ValueError where there is none."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home folder for {path.parts[0]}") from None
+
+
+type UserPath = Annotated[Path, AfterValidator(expand)]
 
 
 def _lower(value: object) -> object:
@@ -26,7 +38,7 @@ def _lower(value: object) -> object:
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
 
 
 class ServerSettings(_Group):
@@ -180,12 +192,15 @@ def config_file(chosen: Path | None = None) -> Path | None:
     """
     named = chosen or (Path(value) if (value := os.environ.get(CONFIG_VARIABLE)) else None)
     if named is not None:
-        if not named.is_file():
-            raise SettingsError(f"the settings file {named} is not there")
+        if not is_file(named):
+            problem = "is a folder" if is_folder(named) else "is not there"
+            raise SettingsError(f"the settings file {named} {problem}")
         return named
     home = os.environ.get("XDG_CONFIG_HOME", "")
-    user = Path(home) if home.startswith("/") else Path("~/.config").expanduser()
-    places = (Path("lineagelog.toml"), user / "lineagelog" / "config.toml")
+    places = [Path("lineagelog.toml")]
+    with suppress(ValueError):  # no home
+        user = Path(home) if home.startswith("/") else expand(Path("~/.config"))
+        places.append(user / "lineagelog" / "config.toml")
     return next((place for place in places if place.is_file()), None)
 
 
@@ -194,6 +209,22 @@ def template_text() -> str:
     package = Path(__file__).parent
     places = (package / "config" / "lineagelog.toml", package.parents[1] / "config" / "lineagelog.toml")
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; no error for a name that none can have."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; no error for a name that none can have."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def read_text(file: Path, label: str) -> str:
@@ -219,7 +250,10 @@ def _from_environment() -> dict[str, Any]:
     try:
         return dict(EnvSettingsSource(Settings)())
     except UnreadableVariable as error:
-        raise SettingsError(f"the {_PREFIX}* variables cannot be read: {error}") from error
+        named = re.search(r'field "(\w+)"', str(error))
+        which = f"{_PREFIX}{named[1].upper()}" if named else "one of them"
+        cause = f"{which} must be JSON, or set by key as {_PREFIX}SERVER__PORT=5001"
+        raise SettingsError(f"the {_PREFIX}* variables cannot be read: {cause}") from error
 
 
 def _merge(low: dict[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,7 +277,8 @@ def _explain(error: ValidationError, layers: Mapping[str, Mapping[str, Any]], fi
     where = next((names[name] for name, layer in layers.items() if _has(layer, place)), "the settings")
     if first["type"] == "extra_forbidden":
         return f"{where}: unknown key {key!r}"
-    return f"{where}: {key!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    said = _PYTHON_WORDS.sub("", first["msg"].removeprefix("Value error, "))
+    return f"{where}: {key!r}: {said[:1].lower()}{said[1:]}"
 
 
 def _has(layer: Mapping[str, Any], place: list[str]) -> bool:

@@ -249,3 +249,8 @@ def test_purge_by_age(day: Run) -> None:
     assert day("store", "purge", "--older-than", "36500d").code == 0
     ran = day("store", "purge", "--older-than", "soon")
     assert (ran.code, "'soon' is no time" in ran.err) == (2, True)
+    before = day("list", "events").out
+    for text in ("-5d", "+5d", "0d", "now", "2099-01-01", "1.5d", ""):
+        ran = day("store", "purge", "--older-than", text)
+        assert (ran.code, ran.err.count("\n")) == (2, 1), text
+    assert day("list", "events").out == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -285,6 +286,19 @@ def test_the_failure_says_why(memory: Memory) -> None:
     assert facet["programmingLanguage"] == "PYTHON"
     assert "test_the_failure_says_why" in facet["stackTrace"]
     assert "hunter2" not in facet["stackTrace"]
+
+
+def test_events_carry_no_credentials(memory: Memory) -> None:
+    """Neither in names nor in facets nor in SQL, whoever gave them."""
+    token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+    facets = {"sql": {"query": "CREATE USER x PASSWORD 'hunter2'"}, "credential": {"value": "hunter2"}}
+    url = "postgres://me:hunter2@db/shop?sig=hunter2&X-Amz-Signature=hunter2"
+    with lineage_run(f"load {token}", inputs=[{"namespace": url, "name": "Bearer hunter2"}], job_facets=facets):
+        pass
+    sent = json.dumps(memory.events)
+    assert "hunter2" not in sent
+    assert token not in sent
+    assert memory.events[0]["inputs"][0]["namespace"] == "postgres://me:***@db/shop?sig=***&X-Amz-Signature=***"
 
 
 def test_the_interpreter_interrupted_while_emitting_still_ends_the_run(

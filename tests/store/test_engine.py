@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lineagelog.errors import SettingsError
-from lineagelog.store import masked, open_engine
+from lineagelog.shown import mask_text
+from lineagelog.store import open_engine
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from lineagelog.store import masked, open_engine
 )
 def test_passwords_in_urls_are_masked(text: str, shown: str) -> None:
     """Those with an unescaped @ or slash, too."""
-    assert masked(text) == shown
+    assert mask_text(text) == shown
 
 
 def test_a_password_with_a_bare_at_sign_is_told_at_once() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from .command import FINDINGS, command
 from .lists import window_of
-from .printing import Csv, Form, JsonLines, form_of, print_rows
+from .printing import Csv, Form, JsonLines, form_of, print_rows, tell
 from .session import Session
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def _analyse(
         print_rows(form, columns, rows)
     if not rows:
         period_text = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
-        print(f"nothing found from {period_text}{hint}", file=sys.stderr)
+        tell(f"nothing found from {period_text}{hint}")
     return FINDINGS if findings and exit_code else 0
 
 

@@ -18,6 +18,7 @@ import typer
 
 from lineagelog.errors import LineageLogError
 
+from .printing import put, tell
 from .session import Session
 
 OK: Final = 0
@@ -108,7 +109,7 @@ def one_line_errors() -> Iterator[None]:
     except LineageLogError as error:
         fail(str(error))
     except KeyboardInterrupt as interrupt:
-        print(f"lineagelog: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        tell(f"lineagelog: {str(interrupt) or 'interrupted'}")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # whoever read our output has enough; Python would complain when it flushes at exit
@@ -116,21 +117,20 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(_BROKEN_PIPE) from None
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            _internal(error)
+            fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else internal(error))
         # where it is our output that cannot be written, Python must not try once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"cannot write: {error.strerror}")
     except Exception as error:
-        _internal(error)
+        fail(internal(error))
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
 
 
-def _internal(error: Exception) -> NoReturn:
-    from lineagelog.store import masked
-
-    fail(f"internal error: {type(error).__name__}: {masked(str(error))} (LINEAGELOG_DEBUG=1 shows where)")
+def internal(error: Exception) -> str:
+    """What to say where something is wrong with the program itself."""
+    return f"internal error: {type(error).__name__}: {error} (LINEAGELOG_DEBUG=1 shows where)"
 
 
 terminated: Final[list[int]] = []
@@ -146,6 +146,6 @@ def _terminate(number: int, _: object) -> NoReturn:
 def fail(message: str) -> NoReturn:
     """Say what is wrong in one line and end with exit code 2."""
     if os.environ.get("LINEAGELOG_DEBUG", "") not in ("", "0"):
-        traceback.print_exc()
-    print(f"lineagelog: {' '.join(message.split())}", file=sys.stderr)
+        put(traceback.format_exc(), err=True)
+    tell(f"lineagelog: {message}")
     raise typer.Exit(ERROR) from None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
+from lineagelog.shown import MASK, mask_tree, mask_url
+
 from .command import command
-from .printing import Json, print_json
+from .printing import Json, print_json, put, put_exactly
 from .session import Session
+
+_URLS: Final = frozenset(("database", "url", "batch_url", "token_url"))
 
 
 def register(app: typer.Typer) -> None:
@@ -29,31 +33,29 @@ def _config(
         bool, typer.Option("--template", help="Print a settings file with every key explained.")
     ] = False,
 ) -> None:
-    """Show the settings in effect, passwords masked: file, variables and options taken together."""
+    """Show the settings in effect, credentials masked: file, variables and options taken together."""
     from lineagelog.settings import template_text
-    from lineagelog.store import masked
 
     if template:
-        print(template_text(), end="")
+        put_exactly(template_text())
         return
     settings = _masked(session.settings.model_dump(by_alias=True, mode="json"))
-    if settings["database"] is not None:
-        settings["database"] = masked(settings["database"])
     if json:
         print_json(settings)
         return
     for line in _lines(settings):
-        print(line)
+        put(line)
 
 
 def _masked(value: Any, name: str = "") -> Any:
-    """Without what keys such as sasl.password hold; those that name a file or a variable are no secrets."""
-    from lineagelog.event.redaction import MASK, names_a_secret
-
+    """Without what keys such as sasl.password and any headers hold, URLs and arguments without credentials."""
+    if isinstance(value, dict) and name == "headers":
+        return dict.fromkeys(value, MASK)
     if isinstance(value, dict):
         return {key: _masked(member, key) for key, member in value.items()}
-    is_secret = isinstance(value, str) and (names_a_secret(name) or name.endswith(".pem"))
-    return MASK if is_secret and value and not name.endswith(("_file", "_env")) else value
+    if isinstance(value, str) and name in _URLS:
+        return mask_url(value)
+    return MASK if isinstance(value, str) and value and name.endswith(".pem") else mask_tree(value, name)
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ import typer
 from lineagelog.errors import InputError, SettingsError
 
 from .command import ERROR, FINDINGS, OK, command
-from .printing import Json, print_json
+from .printing import Json, print_json, put
 from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _consume(
         require_session(store.engine, "consume")
         url = store.engine.url.render_as_string(hide_password=False)
         figures = _run(settings, url, options, stop, until_end=until_end)
-    print_json(figures.as_json()) if json else print(figures)
+    print_json(figures.as_json()) if json else put(figures)
     return FINDINGS if until_end and figures.dead else OK
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,7 +13,7 @@ from lineagelog.errors import InputError
 
 from .command import FINDINGS, OK, command
 from .lists import Limit, Since, Until
-from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_json, print_rows
+from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_json, print_rows, put, put_bytes
 from .session import Session
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _list(
         rows = map(_row, _all(DeadLetters(store), wanted))
         count = print_rows(form, _COLUMNS, islice(rows, limit) if limit else rows)
     if form is Form.TABLE:
-        print(f"{count} dead letters" + (": the first ones; --limit 0 shows all" if count == limit else ""))
+        put(f"{count} dead letters" + (": the first ones; --limit 0 shows all" if count == limit else ""))
 
 
 @command(
@@ -84,8 +83,7 @@ def _show(
         raise InputError(f"there is no dead letter {letter_id}: see `lineagelog dead-letters list --state all`")
     letter, content = found
     if payload:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        put_bytes(content)
         return
     facts = _row(letter)
     text = content.decode("utf-8", "replace")
@@ -93,7 +91,7 @@ def _show(
         print_json({**facts, "payload": text})
         return
     print_facts(facts)
-    print(f"\n{text}")
+    put(f"\n{text}")
 
 
 @command(
@@ -126,7 +124,7 @@ def _retry(
     if json:
         print_json(asdict(retried))
     else:
-        print(
+        put(
             f"stored {retried.stored} expired {retried.expired} refused again {retried.refused} "
             f"cut off, not tried {retried.truncated}"
         )
@@ -155,7 +153,7 @@ def _discard(
         raise InputError("which ones? Give numbers, --reason, --source or --all")
     with session.store() as store:
         count = DeadLetters(store).discard(_filter(ids, "new", reason, source))
-    print_json({"discarded": count}) if json else print(f"discarded {count}")
+    print_json({"discarded": count}) if json else put(f"discarded {count}")
 
 
 def _filter(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from .command import FINDINGS, OK, command
-from .printing import Json, duration, print_json, text_of
+from .printing import Json, duration, print_json, put, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def _doctor(session: Session, json: Json = False) -> int:
 def _print(checks: list[Check]) -> None:
     width = max(len(check.subject) for check in checks)
     for check in checks:
-        print(f"{'!!' if check.advice else 'ok'}  {check.subject:<{width}}  {check.observed}")
+        put(f"{'!!' if check.advice else 'ok'}  {check.subject:<{width}}  {check.observed}")
         if check.advice:
-            print(f"    {'':<{width}}  → {check.advice}")
+            put(f"    {'':<{width}}  → {check.advice}")
     count = sum(1 for check in checks if check.advice)
-    print(f"{count or 'no'} finding{'' if count == 1 else 's'}")
+    put(f"{count or 'no'} finding{'' if count == 1 else 's'}")
 
 
 def _checks(store: LogStore) -> Iterator[Check]:

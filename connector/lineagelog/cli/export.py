@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from lineagelog.errors import InputError, SettingsError
 
 from . import export_satsuma
 from .export_snaplogic import EPILOG, snaplogic_command
+from .printing import tell
 from .session import Session
 
 group = typer.Typer(
@@ -32,7 +31,7 @@ def _load(events: list[bytes]) -> None:
                 counts[outcome.verdict] = counts.get(outcome.verdict, 0) + 1
                 if outcome.rejected is not None:
                     raise InputError(f"an exported event was refused: {outcome.rejected}")
-    print(", ".join(f"{name} {number}" for name, number in sorted(counts.items())), file=sys.stderr)
+    tell(", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
 
 
 def _emit(events: list[bytes]) -> None:

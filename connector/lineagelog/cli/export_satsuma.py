@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from lineagelog.cli.export_files import renew_folder, write_file
+from lineagelog.cli.printing import put, put_bytes, put_json, tell
 from lineagelog.errors import InputError, LineageLogError, SettingsError
 from lineagelog.export.satsuma import (
     CliEngine,
@@ -45,6 +46,7 @@ from lineagelog.export.satsuma.options import (
     namespace_options,
     needs_database,
 )
+from lineagelog.settings import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -283,10 +285,11 @@ class _Target:
             if self.form == "files":
                 renew_folder(out, as_files(made.events))
             elif self.uses_stdout:
-                sys.stdout.buffer.write(self._content(made, "emit.py"))
-                sys.stdout.buffer.flush()
+                put_bytes(self._content(made, "emit.py"))
             else:
                 write_file(out, self._content(made, out.name))
+        except BrokenPipeError:
+            raise
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise InputError(f"{error.filename or out}: cannot be written: {reason}") from None
@@ -299,14 +302,14 @@ class _Target:
 
 def is_terminal() -> bool:
     """Whether a person can answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def find_specs(paths: Sequence[Path]) -> list[str]:
     """The files to begin with; a folder stands for its .stm files, in the order of their names."""
     found: list[str] = []
     for path in paths:
-        if not path.is_dir():
+        if not is_folder(path):
             found.append(str(path))
             continue
         inside = sorted(str(file) for file in path.rglob("*.stm"))
@@ -367,12 +370,14 @@ def _make(spec: Spec, options: ExportOptions) -> tuple[Export, Summary]:
 
 def _tell(summary: Summary, *, as_json: bool, to_stderr: bool) -> None:
     for problem in summary.problems:
-        typer.echo(f"warning: {problem}", err=True)
+        tell(f"warning: {problem}")
     for failure in summary.failures:
-        typer.echo(f"invalid: {failure}", err=True)
+        tell(f"invalid: {failure}")
     data = summary.as_json()
-    text = json.dumps(data, indent=2, ensure_ascii=False) if as_json else "\n".join(summary.lines())
-    typer.echo(text, err=to_stderr)
+    if as_json:
+        put_json(json.dumps(data, indent=2, ensure_ascii=False), err=to_stderr)
+    else:
+        put("\n".join(summary.lines()), err=to_stderr)
 
 
 @contextmanager
@@ -393,12 +398,12 @@ def _told_errors() -> Iterator[None]:
     try:
         yield
     except SatsumaError as error:
-        typer.echo(f"error: {error.file}:{error.line}:{error.column}: {error.message}", err=True)
+        tell(f"error: {error.file}:{error.line}:{error.column}: {error.message}")
         if error.excerpt:
             before = error.excerpt[: error.column - 1]
             mark = "".join(letter if letter == "\t" else " " for letter in before)
-            typer.echo(f"  {error.excerpt}\n  {mark}^", err=True)
+            put(f"  {error.excerpt}\n  {mark}^", err=True)
         raise typer.Exit(ERROR) from None
     except LineageLogError as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(ERROR) from None

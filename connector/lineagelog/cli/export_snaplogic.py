@@ -14,6 +14,7 @@ import orjson
 import typer
 
 from lineagelog.cli.export_files import write_file, write_folder
+from lineagelog.cli.printing import put, put_bytes, put_json, tell
 from lineagelog.errors import InputError, LineageLogError, SettingsError
 from lineagelog.export.snaplogic import (
     CLASS_PREFIX,
@@ -169,13 +170,15 @@ class _Guard:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, BrokenPipeError):
+            return
         if isinstance(error, OSError):
             text = f"{error.filename or 'output'}: {error.strerror or error}"
         elif isinstance(error, LineageLogError):
             text = str(error)
         else:
             return
-        typer.echo(f"lineagelog: {text}", err=True)
+        tell(f"lineagelog: {text}")
         raise typer.Exit(2) from None
 
 
@@ -240,7 +243,7 @@ def _validate(exported: Export, request: Request) -> bool:
     """Whether the events were validated. An invalid event is our fault, not the user's: nothing is written
     then."""
     if not validator_is_installed() and not request.check:
-        typer.echo("note: not validated; pip install 'lineagelog[export]' adds the validator", err=True)
+        tell("note: not validated; pip install 'lineagelog[export]' adds the validator")
         return False
     found = problems(exported.events, request.options.modern)
     if found:
@@ -266,7 +269,7 @@ def _write(exported: Export, request: Request) -> str | None:
         return str(request.out)
     if request.out is None and (request.load or request.emit):
         return None
-    typer.echo(data, nl=False)
+    put_bytes(data)
     return "-"
 
 
@@ -291,10 +294,10 @@ def _report(exported: Export, request: Request, wrote: str | None, validated: bo
             "out": wrote,
             "validated": validated,
         }
-        typer.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(), err=to_stderr)
+        put_json(orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(), err=to_stderr)
         return
     for finding in exported.findings:
-        typer.echo(str(finding), err=True)
+        tell(finding)
     summary = exported.summary
     coverage = "" if summary.coverage is None else f" ({summary.coverage:.0%})"
     where = f", in {wrote}" if wrote else ""
@@ -306,4 +309,4 @@ def _report(exported: Export, request: Request, wrote: str | None, validated: bo
         f"findings  {summary.warnings} warnings, {summary.notes} notes",
         f"valid     {'yes' if validated else 'not checked'}",
     ]
-    typer.echo("\n".join(lines), err=to_stderr)
+    put("\n".join(lines), err=to_stderr)

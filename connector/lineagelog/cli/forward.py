@@ -14,9 +14,10 @@ import typer
 from typer.core import TyperGroup
 
 from lineagelog.errors import InputError, SettingsError
+from lineagelog.shown import line_for_people
 
 from .command import FINDINGS, OK, command
-from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows
+from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put
 from .session import Session
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ def _run(
         forwarder, forwarding = _forwarder(session, store, target, stop)
         if dry_run:
             found = vars(forwarder.survey(*bounds, is_range=is_range))
-            print_json(found) if json else print(_survey_text(forwarder.target, found))
+            print_json(found) if json else put(_survey_text(forwarder.target, found))
             return OK
         total = _total(forwarding, forwarder.target, *bounds, is_range=is_range, follow=follow)
         with _progress(total) as update:
             forwarder.observer = update
             go = forwarder.follow if follow else forwarder.run
             sent = forwarder.forward_range(*bounds) if is_range else go()
-    print_json(_sent_row(sent)) if json else print(_sent_text(sent))
+    print_json(_sent_row(sent)) if json else put(_sent_text(sent))
     return FINDINGS if sent.parked else OK
 
 
@@ -120,7 +121,7 @@ def _rebase(
     if not yes:
         raise SettingsError("rebase rewrites the events' order of arrival: stop all writers, then say --yes")
     with session.store() as store:
-        print(f"rebased {Forwarding(store.engine, store.schema).rebase()} events")
+        put(f"rebased {Forwarding(store.engine, store.schema).rebase()} events")
 
 
 @command(parked, "list", "lineagelog forward parked list", "lineagelog forward parked list --target marquez --json")
@@ -153,7 +154,7 @@ def _retry(session: Session, target: Target, ids: Ids = None, json: Json = False
         chosen = _chosen(forwarding.letters(forwarder.target.name), ids)
         counts = forwarder.retry(chosen)
     text = f"delivered {counts['delivered']}, parked again {counts['parked']}, purged meanwhile {counts['gone']}"
-    print_json(counts) if json else print(text)
+    print_json(counts) if json else put(text)
     return FINDINGS if counts["parked"] or counts["gone"] else OK
 
 
@@ -173,7 +174,7 @@ def _skip(
     with session.store() as store:
         forwarding = Forwarding(store.engine, store.schema)
         name = find_target(target, session.settings.forward).name
-        print(f"skipped {forwarding.mark_letters(_chosen(forwarding.letters(name), ids), 'skipped')}")
+        put(f"skipped {forwarding.mark_letters(_chosen(forwarding.letters(name), ids), 'skipped')}")
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------
@@ -281,12 +282,12 @@ def _progress(total: int | None) -> Iterator[Callable[[Sent], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total)
 
         def update(sent: Sent) -> None:
-            text = sent.problem or f"{sent.rate:,.0f} events/s"
+            text = line_for_people(sent.problem or "") or f"{sent.rate:,.0f} events/s"
             progress.update(task, completed=sent.events, description=text)
 
         yield update

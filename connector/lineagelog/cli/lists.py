@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ import typer
 from lineagelog.errors import SettingsError
 
 from .command import command
-from .printing import Csv, Form, JsonLines, form_of, print_rows
+from .printing import Csv, Form, JsonLines, form_of, print_rows, put, put_json
 from .session import Session
 
 if TYPE_CHECKING:
@@ -228,8 +227,7 @@ def _events(
     if raw:
         with session.store() as store:
             for line in _first(find(_reader(store), window_of(since, until)), limit or 0):
-                sys.stdout.buffer.write(_one_line(line) + b"\n")
-        sys.stdout.buffer.flush()
+                put_json(_one_line(line))
         return
     view = _View("events", columns, _event_row if with_content else _plain_event_row)
     _list(session, view, find, (since, until, limit, form_of(json=json, csv=csv)))
@@ -250,7 +248,7 @@ def _list(
         count = print_rows(form, _columns(form, view), rows)
         more = bool(limit) and count == limit and next(found, None) is not None
     if form is Form.TABLE:
-        print(
+        put(
             f"{count} {view.noun}"
             + (": the first ones; --limit 0 shows all, --since and --until narrow" if more else "")
         )
@@ -310,6 +308,6 @@ def _event_row(event: EventRow) -> Mapping[str, Any]:
     return {**_plain_event_row(event), "event": body}
 
 
-def _one_line(event: EventRow) -> bytes:
+def _one_line(event: EventRow) -> str:
     """The event as received where jsonb cannot hold it, else as stored; a line break in JSON is white space."""
-    return (event.raw or event.event or b"").replace(b"\r", b" ").replace(b"\n", b" ")
+    return (event.raw or event.event or b"").decode("utf-8-sig").replace("\r", " ").replace("\n", " ")

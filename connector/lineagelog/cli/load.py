@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .command import ERROR, FINDINGS, OK, command
-from .printing import Json, print_json
+from .printing import Json, print_json, put, tell
 from .session import Session
 
 if TYPE_CHECKING:
@@ -119,17 +119,17 @@ def _load_into(door: Door, paths: list[str], settings: IntakeSettings, counts: C
 
 def _finish(counts: Counts, tally: Tally, *, as_json: bool) -> int:
     if tally.skipped:
-        print(f"passed over {tally.skipped} files that are not event files by their names", file=sys.stderr)
+        tell(f"passed over {tally.skipped} files that are not event files by their names")
     if counts.dead > _TOLD:
-        print(f"{counts.dead - _TOLD} more were refused: lineagelog dead-letters list", file=sys.stderr)
-    print_json(counts.as_json(tally)) if as_json else print(counts)
+        tell(f"{counts.dead - _TOLD} more were refused: lineagelog dead-letters list")
+    print_json(counts.as_json(tally)) if as_json else put(counts)
     if tally.problems and not tally.files:
         return ERROR
     return FINDINGS if counts.dead or tally.problems else OK
 
 
 def _tell_problem(problem: InputError) -> None:
-    print(f"lineagelog: {problem}", file=sys.stderr)
+    tell(f"lineagelog: {problem}")
 
 
 def _noting(deliveries: Iterable[Delivery], positions: deque[str]) -> Iterator[Delivery]:
@@ -144,7 +144,7 @@ def _tell_dead(outcomes: list[Outcome], positions: list[str], already: int) -> N
         (place, outcome.rejected) for place, outcome in zip(positions, outcomes, strict=True) if outcome.rejected
     ]
     for place, rejected in refused[: max(_TOLD - already, 0)]:
-        print(f"refused: {place}: {rejected}", file=sys.stderr)
+        tell(f"refused: {place}: {rejected}")
 
 
 @contextmanager
@@ -158,7 +158,7 @@ def _progress(paths: list[str], counts: Counts, tally: Tally) -> Iterator[Callab
 
     from lineagelog.intake import total_size
 
-    columns = (BarColumn(), DownloadColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    columns = (BarColumn(), DownloadColumn(), TextColumn("{task.description}", markup=False), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total_size(paths))
 

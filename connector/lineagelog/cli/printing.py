@@ -1,8 +1,13 @@
-"""Prints rows: a table for people, tab-separated when piped, CSV or NDJSON when asked for."""
+"""The one place where text leaves: lines for people, and rows as a table, tab-separated, CSV or NDJSON.
+
+For people credentials are masked, and control characters shown as escapes; JSON is data, with those escaped in its way.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,6 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from lineagelog.errors import SettingsError
+from lineagelog.shown import for_people, json_visible, line_for_people
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print NDJSON: one object per line, with all columns.")]
@@ -41,6 +47,55 @@ class Form(StrEnum):
     JSON = "json"
 
 
+def settle_streams() -> None:
+    """Have somewhere to print to, whatever the caller closed; no text that cannot be encoded ends a command.
+
+    A descriptor that is closed would be given to the next file or connection, and libraries would write into it. A
+    closed standard input stays None: `load -` has nothing to read then, which is not the same as no event.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def put(text: object = "", *, err: bool = False, flush: bool = False) -> None:
+    """Print lines for people."""
+    print(for_people(str(text)), file=sys.stderr if err else sys.stdout, flush=flush)
+
+
+def tell(text: object) -> None:
+    """Print a line on stderr: what is beside the result, or wrong."""
+    print(line_for_people(str(text)), file=sys.stderr)
+
+
+def put_exactly(text: str) -> None:
+    """Print a text of our own as it is: a new token, SQL, the settings file."""
+    sys.stdout.write(text)
+
+
+def put_json(document: str, *, err: bool = False) -> None:
+    """Print one line or more of JSON."""
+    print(json_visible(document), file=sys.stderr if err else sys.stdout)
+
+
+def put_bytes(content: bytes) -> None:
+    """Write bytes as they are; where a terminal would obey them, as for people."""
+    if sys.stdout.isatty():
+        put(content.decode("utf-8", "replace"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
 def form_of(*, json: bool, csv: bool) -> Form:
     """The form that the options ask for."""
     if json and csv:
@@ -60,9 +115,9 @@ def print_rows(form: Form, columns: Sequence[str], rows: Iterable[Mapping[str, A
     writer = csv.writer(sys.stdout, lineterminator="\n", **dialect)  # type: ignore[arg-type]
     writer.writerow(columns)
     count = 0
+    shown = line_for_people if form is Form.TABS else for_people
     for row in rows:
-        values = [text_of(row.get(column)) for column in columns]
-        writer.writerow([" ".join(value.split()) for value in values] if form is Form.TABS else values)
+        writer.writerow([shown(text_of(row.get(column))) for column in columns])
         count += 1
     return count
 
@@ -71,7 +126,7 @@ def print_facts(facts: Mapping[str, Any], width: int = 18) -> None:
     """Print what is known of one thing: a name and a value on each line, without those that are not there."""
     for name, value in facts.items():
         if value is not None:
-            print(f"{name:<{width}}{' '.join(text_of(value).split())}")
+            print(f"{name:<{width}}{line_for_people(text_of(value))}")
 
 
 def print_json(value: Any) -> None:
@@ -79,13 +134,13 @@ def print_json(value: Any) -> None:
     import orjson
 
     # a lone surrogate in a name is the only text that orjson refuses; such a name was repaired before it was stored
-    print(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z).decode())
+    put_json(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z).decode())
 
 
 def _print_json(row: Mapping[str, Any]) -> int:
     import orjson
 
-    print(orjson.dumps(row, default=_plain, option=orjson.OPT_UTC_Z).decode())
+    put_json(orjson.dumps(row, default=_plain, option=orjson.OPT_UTC_Z).decode())
     return 1
 
 
@@ -129,8 +184,8 @@ def duration(span: timedelta) -> str:
 
 
 def _cell(value: Any) -> str:
-    """As text_of; times may be broken between date and time."""
-    return text_of(value).replace("T", " ") if isinstance(value, datetime) else text_of(value)
+    """For people, on one line; times may be broken between date and time."""
+    return text_of(value).replace("T", " ") if isinstance(value, datetime) else line_for_people(text_of(value))
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:

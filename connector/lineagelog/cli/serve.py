@@ -10,6 +10,7 @@ import typer
 from lineagelog.errors import SettingsError
 
 from .command import command
+from .printing import put
 from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _serve(
     server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
     session = session.with_options(server=server, log={"level": log_level, "format": log_format})
     try:
-        import lineagelog.server  # noqa: F401  # to say now what is missing
+        from lineagelog.server import check_tls
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
     from .logs import configure_logs
@@ -65,6 +66,7 @@ def _serve(
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
+    check_tls(settings.server.tls_cert, settings.server.tls_key)
     check, targets = session.check(), served_targets(settings.forward)
     with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)
@@ -122,6 +124,6 @@ def _greet(url: str, certificate: Path | None) -> None:
         '{"eventType": "START", "eventTime": "2026-11-20T08:00:00Z", "producer": "curl", '
         '"run": {"runId": "0190-first-run"}, "job": {"namespace": "demo", "name": "hello"}}'
     )
-    print(f"lineagelog listens on {url} — set OPENLINEAGE_URL={url}, or try:")
-    print(f"  curl {trust}{url}/api/v1/lineage -H 'Content-Type: application/json' -d '{example}'")
-    print("  lineagelog list runs", flush=True)
+    put(f"lineagelog listens on {url} — set OPENLINEAGE_URL={url}, or try:")
+    put(f"  curl {trust}{url}/api/v1/lineage -H 'Content-Type: application/json' -d '{example}'")
+    put("  lineagelog list runs", flush=True)

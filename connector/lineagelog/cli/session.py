@@ -12,6 +12,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly
 
+from .printing import tell
+
 if TYPE_CHECKING:
     from lineagelog.event.parse import Check
     from lineagelog.settings import Settings
@@ -123,8 +125,8 @@ def with_password(url: str, file: Path | None) -> str:
 
 def say(text: str) -> None:
     """Tell a person who watches; programs are not bothered."""
-    if sys.stderr.isatty():
-        print(text, file=sys.stderr)
+    if sys.stderr is not None and sys.stderr.isatty():
+        tell(text)
 
 
 def warn_of_database(text: str) -> None:

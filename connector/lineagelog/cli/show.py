@@ -9,7 +9,7 @@ import typer
 from lineagelog.errors import InputError
 
 from .command import command
-from .printing import Form, Json, form_of, print_facts, print_json, print_rows
+from .printing import Form, Json, form_of, print_facts, print_json, print_rows, put
 from .session import Session
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _print(details: RunDetails) -> None:
         form, "Events", ("event_time", "event_type", "job_name", "received_at", "notices"), map(asdict, details.events)
     )
     if details.truncated:
-        print("There is more: raise --limit.")
+        put("There is more: raise --limit.")
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _facts(run: Run) -> dict[str, Any]:
 def _print_part(form: Form, title: str, columns: tuple[str, ...], rows: Any) -> None:
     found = list(rows)
     if found:
-        print(f"\n{title}")
+        put(f"\n{title}")
         print_rows(form, columns, found)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .command import command
-from .printing import Json, duration, print_facts, print_json, text_of
+from .printing import Json, duration, print_facts, print_json, put, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def _print(schema: str, status: Status) -> None:
     if status.kafka:
         facts["kafka"] = "; ".join(_groups(status.kafka))
     print_facts(facts, width=20)
-    print()
+    put()
     for table, count in status.counts.items():
-        print(f"{table:<20}{count.rows:>14,}{'' if count.exact else ' (estimated)'}")
+        put(f"{table:<20}{count.rows:>14,}{'' if count.exact else ' (estimated)'}")
 
 
 def _groups(rows: Iterable[OffsetRow]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lineagelog.errors import StoreUnavailable
+from lineagelog.shown import line_for_people
 
 from .command import FINDINGS, OK, command
-from .printing import Json, print_json, text_of
+from .printing import Json, print_json, put, put_exactly, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _init(
             if months:  # they need none of the locks that were not to be had
                 _make_months(store, months)
             raise
-        print(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
+        put(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
         if months:
             _make_months(store, months)
 
@@ -57,7 +57,7 @@ def _make_months(store: LogStore, months: int) -> None:
     from lineagelog.store.health import make_partitions
 
     count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
-    print(f"partitions are there for {count} months")
+    put(f"partitions are there for {count} months")
 
 
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
@@ -67,7 +67,7 @@ def _ddl(session: Session) -> None:
 
     schema = LogStoreSchema(session.settings.schema_name)
     for statement in schema.script():
-        print(f"{statement.strip()};\n")
+        put_exactly(f"{statement.strip()};\n\n")
 
 
 @command(group, "verify", "lineagelog store verify", "lineagelog store verify --json | jq .difference_count")
@@ -99,15 +99,15 @@ def _report(differences: Iterable[Difference], verifier: Any, verb: str, *, as_j
         if as_json or len(shown) < _SHOWN:
             shown.append(difference)
             if not as_json:
-                print(difference)
+                put(line_for_people(str(difference)))
     checked: Checked = verifier.checked
     if as_json:
         print_json(_as_json(checked, shown))
         return FINDINGS if count else OK
     if count > len(shown):
-        print(f"… and {count - len(shown)} more")
+        put(f"… and {count - len(shown)} more")
     kept = f", {checked.skipped} left alone (purged in part)" if checked.skipped else ""
-    print(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
+    put(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
     return FINDINGS if count else OK
 
 
@@ -146,11 +146,10 @@ def _purge(
     json: Json = False,
 ) -> None:
     """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
-    from lineagelog.read.period import parse_instant
+    from lineagelog.read.period import parse_age
     from lineagelog.store.purge import purge
 
-    age = older_than.strip().removeprefix("-")
-    cutoff = parse_instant(f"-{age}" if re.fullmatch(r"\d+[smhdw]", age) else age, datetime.now(UTC))
+    cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:
         purged = purge(store, cutoff, dry_run=dry_run)
     if json:
@@ -159,7 +158,7 @@ def _purge(
         print_json(asdict(purged))
         return
     verb = "would delete" if dry_run else "deleted"
-    print(
+    put(
         f"{verb} what is before {text_of(purged.cutoff)}: {purged.events} events "
         f"({len(purged.partitions)} whole partitions), {purged.runs} runs, {purged.run_datasets} run datasets, "
         f"{purged.assertions} assertions, {purged.tests} tests"

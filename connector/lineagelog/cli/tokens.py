@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +10,7 @@ import typer
 from lineagelog.errors import InputError
 
 from .command import command
-from .printing import Csv, Json, JsonLines, form_of, print_json, print_rows, text_of
+from .printing import Csv, Json, JsonLines, form_of, print_json, print_rows, put, put_exactly, tell, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -57,11 +55,8 @@ def _create(
     if json:
         print_json({**_row(token), "token": text})
         return
-    print(text)
-    print(
-        f"token {token.id} for {token.name}: {text_of(sorted(token.scopes))}; keep it, it is not shown again",
-        file=sys.stderr,
-    )
+    put_exactly(f"{text}\n")
+    tell(f"token {token.id} for {token.name}: {text_of(sorted(token.scopes))}; keep it, it is not shown again")
 
 
 @command(group, "list", "lineagelog tokens list", "lineagelog tokens list --json | jq .name")
@@ -86,20 +81,16 @@ def _revoke(
         ended = Tokens(store.engine, store.schema).revoke(token_id)
     if not ended:
         raise InputError(f"there is no valid token {token_id}: see `lineagelog tokens list`")
-    print(f"revoked token {token_id}")
+    put(f"revoked token {token_id}")
 
 
 def _expiry(text: str | None, now: datetime) -> datetime | None:
-    from lineagelog.read.period import parse_instant
+    from lineagelog.read.period import parse_end
 
-    if text is None:
-        return None
-    if re.fullmatch(r"\d{1,6}[smhdw]", text):
-        return now + (now - parse_instant(f"-{text}", now))
-    ends = parse_instant(text, now)
-    if ends <= now:
-        raise InputError(f"--expires {text!r} lies in the past")
-    return ends
+    try:
+        return None if text is None else parse_end(text, now)
+    except InputError as problem:
+        raise InputError(f"--expires {problem}") from None
 
 
 def _row(token: Token) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from lineagelog.errors import SettingsError
-from lineagelog.settings import read_text
+from lineagelog.settings import expand, read_text
 
 PROPERTIES: Final = (
     "schema",
@@ -97,7 +97,7 @@ def read_options(argument: str, defaults: Defaults) -> Options:
     address = _address(given, password)
     place = defaults.own_place if address is None else place_of(address)
     schema = _text(properties, "schema") or defaults.schema
-    folder = Path(_text(properties, "spoolFolder") or defaults.spool_folder).expanduser()
+    folder = _path(_text(properties, "spoolFolder") or defaults.spool_folder, "spoolFolder")
     return Options(
         name=given.name or "lineagelog",
         address=address,
@@ -120,10 +120,17 @@ def place_of(url: str) -> str:
     return f"{host}{parts.path}"
 
 
+def _path(text: str | Path, key: str) -> Path:
+    try:
+        return expand(Path(text))
+    except ValueError as error:
+        raise SettingsError(f"{key}: {error}") from error
+
+
 def _password(given: _Given, properties: dict[str, Any]) -> str | None:
     file = _text(properties, "secretsFile")
     if file is not None:
-        return read_text(Path(file).expanduser(), f"secretsFile: {file}").rstrip("\r\n")
+        return read_text(_path(file, "secretsFile"), f"secretsFile: {file}").rstrip("\r\n")
     secured = (given.secured_properties or {}).get("password")
     return given.clear_password or (str(secured) if secured else None)
 

@@ -13,8 +13,9 @@ from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.event.strict import load_schemas, strict_check
 from lineagelog.intake import Door
 from lineagelog.intake.group import place_of as code_place_of
+from lineagelog.shown import line_for_people, mask_text
 from lineagelog.spool import Spool
-from lineagelog.store import LogStore, masked
+from lineagelog.store import LogStore
 
 from .configuration import Defaults, Options, read_options
 from .keeper import Keeper
@@ -131,7 +132,7 @@ class Connectors:
     def hide(self, connector: str, text: str) -> str:
         """The text in one line, without this connector's secrets."""
         known = self._connectors.get(connector)
-        line = " ".join(masked(text).split())
+        line = line_for_people(text)
         return line if known is None else known.options.hide(line)
 
     def started(self) -> int:
@@ -181,7 +182,7 @@ class Connectors:
 
 def shown(error: BaseException) -> str:
     """The error in one line, without values: those may be an event's."""
-    return masked(str(error)) if isinstance(error, LineageLogError) else f"internal error: {code_place_of(error)}"
+    return mask_text(str(error)) if isinstance(error, LineageLogError) else f"internal error: {code_place_of(error)}"
 
 
 class CallError(Exception):

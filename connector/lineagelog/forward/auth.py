@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import httpx2
 
-from lineagelog.event.redaction import mask_text
+from lineagelog.shown import mask_text
 
 from .target import Auth
 

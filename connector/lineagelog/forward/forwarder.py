@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from lineagelog.errors import LineageLogError, StoreError, StoreReadOnly, StoreUnavailable, TargetBusy
 from lineagelog.event.received import as_received
-from lineagelog.event.redaction import mask_text, redact
+from lineagelog.event.redaction import redact
+from lineagelog.shown import mask_text
 from lineagelog.store.forwarding import START, Forwarding, Lease, Letter, Page, Position, Progress, StoredEvent
 
 from .delivery import Delivered, Delivery

@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 
 from lineagelog.errors import SettingsError
-from lineagelog.event.redaction import mask_text
+from lineagelog.shown import mask_text
 
 from .auth import Credentials, TokenError
 from .sending import DELIVERED, DETAIL_LENGTH, UNTRIED, Answer, Item, Verdict

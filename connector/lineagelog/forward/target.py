@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from lineagelog.errors import SettingsError
-from lineagelog.event.redaction import mask_text
-from lineagelog.settings import read_text
+from lineagelog.settings import expand, read_text
+from lineagelog.shown import mask_text
 from lineagelog.store.forwarding import Selection
 
 RESERVED: Final = frozenset(("run", "status", "parked", "rebase"))
@@ -22,7 +22,10 @@ RESERVED: Final = frozenset(("run", "status", "parked", "rebase"))
 HOLD_ON: Final = (401, 402, 403, 404, 405, 407, 410, 421, 426, 451)
 """HTTP statuses that speak of the target and not of an event: nothing is parked, the target is asked again later."""
 
-type UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
+_YEAR: Final = 366 * 86400
+"""The longest wait, in seconds: sleeping has an end."""
+
+type UserPath = Annotated[Path, AfterValidator(expand)]
 
 
 class Kind(StrEnum):
@@ -47,7 +50,7 @@ class BatchForm(StrEnum):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
 
 
 class Auth(_Part):
@@ -116,29 +119,29 @@ class ForwardTarget(_Part):
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
     in_flight: Annotated[int, Field(ge=1, le=64)] = 2
     """Requests at the same time. Events of one run always go one after the other."""
-    rate: Annotated[float, Field(gt=0)] | None = None
+    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
     """Events per second, at most."""
     gzip: bool = False
-    timeout: Annotated[float, Field(gt=0)] = 30.0
+    timeout: Annotated[float, Field(gt=0, le=_YEAR)] = 30.0
     """Seconds that an answer may take."""
 
-    retry_first: Annotated[float, Field(gt=0)] = 0.5
+    retry_first: Annotated[float, Field(gt=0, le=_YEAR)] = 0.5
     """Seconds before the first retry, doubled (and spread at random) for each further one …"""
-    retry_last: Annotated[float, Field(gt=0)] = 60.0
+    retry_last: Annotated[float, Field(gt=0, le=_YEAR)] = 60.0
     """… up to these."""
     attempts: Annotated[int, Field(ge=0)] = 10
     """An event that the target fails on (500) so often is parked; 0 = never."""
-    give_up: Annotated[float, Field(gt=0)] = 300.0
+    give_up: Annotated[float, Field(gt=0, le=_YEAR)] = 300.0
     """Seconds without a success after which a forward that does not follow ends."""
     hold_on: tuple[int, ...] = HOLD_ON
 
     start: Literal["beginning", "now"] = "beginning"
     """Where a new target begins: with all that is stored, or with what arrives from now on."""
-    poll: Annotated[float, Field(gt=0)] = 1.0
+    poll: Annotated[float, Field(gt=0, le=_YEAR)] = 1.0
     """Seconds between two looks for new events when following."""
     follow: bool = False
     """Whether `serve` follows the log for this target."""
-    interval: Annotated[float, Field(gt=0)] | None = None
+    interval: Annotated[float, Field(gt=0, le=_YEAR)] | None = None
     """Seconds between two forwards of `serve`, which then does not follow."""
 
     @model_validator(mode="before")
@@ -163,6 +166,8 @@ class ForwardTarget(_Part):
             raise ValueError("url must be like https://host/api/v1/lineage")
         if self.kind is Kind.KAFKA:
             _ = self.kafka_place
+        if self.kind is Kind.FILE:
+            _ = self.path
         if self.kind is Kind.FILE and (scheme not in ("", "file") or "://" in self.url.removeprefix("file://")):
             raise ValueError(f"url has the unknown scheme {scheme!r}: http, https, kafka, or the path of a file")
         return self
@@ -180,7 +185,7 @@ class ForwardTarget(_Part):
     @property
     def path(self) -> Path:
         """Of a file."""
-        return Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", self.url)).expanduser()
+        return expand(Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", self.url)))
 
     @property
     def kafka_place(self) -> tuple[str, str]:

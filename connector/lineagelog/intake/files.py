@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from lineagelog.errors import InputError
+from lineagelog.settings import is_file, is_folder
 
 from .bulk import Delivery
 from .door import MAX_EVENT
@@ -88,7 +89,7 @@ def total_size(paths: Iterable[str]) -> int | None:
     total = 0
     for path in paths:
         try:
-            if path == STDIN or not (Path(path).is_file() or Path(path).is_dir()):
+            if path == STDIN or not (is_file(Path(path)) or is_folder(Path(path))):
                 return None
             total += sum(Path(file).stat().st_size for file in _files(path, Tally()))
         except (InputError, OSError):
@@ -98,7 +99,7 @@ def total_size(paths: Iterable[str]) -> int | None:
 
 def _files(path: str, tally: Tally) -> Iterator[str]:
     """The files of a path: itself, or those of the folder."""
-    if path == STDIN or not Path(path).is_dir():
+    if path == STDIN or not is_folder(Path(path)):
         yield path
         return
 

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
 from lineagelog.errors import SettingsError
-from lineagelog.event.redaction import mask_text
+from lineagelog.shown import mask_text
 
 _SILENT: Final = logging.getLogger("lineagelog.kafka.silent")
 """Takes librdkafka's own lines, one for every attempt to connect; what matters of them comes as errors, too."""

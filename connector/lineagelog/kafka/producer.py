@@ -10,9 +10,9 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from lineagelog.errors import SettingsError
-from lineagelog.event.redaction import mask_text
 from lineagelog.forward.sending import DELIVERED, DETAIL_LENGTH, Answer, Item, Verdict
 from lineagelog.forward.target import ForwardTarget
+from lineagelog.shown import mask_text
 
 _FLUSH_SECONDS: Final = 1.0
 _TOO_LARGE: Final = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.INVALID_MSG))

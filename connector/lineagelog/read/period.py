@@ -9,7 +9,7 @@ from typing import Final
 from lineagelog.errors import InputError
 from lineagelog.event.times import BadTimeError, parse_time
 
-_DISTANCE: Final = re.compile(r"-(\d{1,6})(s|m|h|d|w)")
+_DISTANCE: Final = re.compile(r"0{0,5}([1-9][0-9]{0,5})([smhdw])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LOST_PLUS: Final = re.compile(r"(.*\d) (\d\d:?\d\d)")
 """A ``+`` before an offset that a URL turned into a space."""
@@ -24,14 +24,60 @@ def parse_instant(text: str, now: datetime) -> datetime:
     if text.lower() == "now":
         return now
     try:
-        if match := _DISTANCE.fullmatch(text):
-            return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            return datetime.fromisoformat(text).replace(tzinfo=UTC)
-        if "T" in text.upper() and (match := _LOST_PLUS.fullmatch(text)):
-            text = f"{match[1]}+{match[2]}"
-        return parse_time(text)[0]
+        if text.startswith("-"):
+            return now - _distance(text[1:])
+        return _time(text)
     except (BadTimeError, ValueError, OverflowError):
         raise InputError(
             f"{text[:60]!r} is no time: write 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now"
         ) from None
+
+
+def parse_age(text: str, now: datetime) -> datetime:
+    """Read ``90d`` (also s, m, h, w), so long before ``now``, or a time before it, as in parse_instant; in UTC.
+
+    Without a sign: what is deleted is never guessed. Raises InputError, whose text says what would be valid.
+    """
+    found = _distance_or_time(text, now, -1)
+    if found is None:
+        raise InputError(f"{text[:60]!r} is no time and no age: write 90d (s, m, h, d, w) or 2026-03-01")
+    if found > now:
+        raise InputError(f"{text[:60]!r} lies in the future")
+    return found
+
+
+def parse_end(text: str, now: datetime) -> datetime:
+    """Read ``90d`` (also s, m, h, w), so long after ``now``, or a time after it, as in parse_instant; in UTC.
+
+    Raises InputError, whose text says what would be valid.
+    """
+    found = _distance_or_time(text, now, 1)
+    if found is None:
+        raise InputError(f"{text[:60]!r} is no time and no span: write 90d (s, m, h, d, w) or 2027-03-01")
+    if found <= now:
+        raise InputError(f"{text[:60]!r} lies in the past")
+    return found
+
+
+def _distance_or_time(text: str, now: datetime, direction: int) -> datetime | None:
+    try:
+        if _DISTANCE.fullmatch(text.strip()):
+            return now + direction * _distance(text.strip())
+        return _time(text.strip())
+    except (BadTimeError, ValueError, OverflowError):
+        return None
+
+
+def _distance(text: str) -> timedelta:
+    match = _DISTANCE.fullmatch(text)
+    if match is None:
+        raise ValueError("no distance")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _time(text: str) -> datetime:
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    if "T" in text.upper() and (match := _LOST_PLUS.fullmatch(text)):
+        text = f"{match[1]}+{match[2]}"
+    return parse_time(text)[0]

@@ -12,6 +12,8 @@ import yaml
 from .guard import guarded, warn_once
 
 _PREFIX: Final = "OPENLINEAGE__LINEAGELOG__"
+_YEAR: Final = 366 * 86400
+"""The longest wait, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,17 @@ def load_config(**overrides: Any) -> SdkConfig:
             warn_once(f"lineage: there is no setting lineagelog.{key}")
             continue
         try:
-            config = replace(config, **{key: known[key](value)})
+            config = replace(config, **{key: _read(known[key], value)})
         except (TypeError, ValueError):
             warn_once(f"lineage: the setting lineagelog.{key} must be a {known[key].__name__}")
     return config
+
+
+def _read(kind: type, value: Any) -> Any:
+    read = kind(value)
+    if kind is float and not 0 <= read <= _YEAR:  # also for nan
+        raise ValueError
+    return read
 
 
 @guarded("reading openlineage.yml", None)

@@ -8,7 +8,9 @@ import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from .guard import describe, guarded, mask, warn_once
+from lineagelog.shown import mask_text
+
+from .guard import describe, guarded, warn_once
 from .plain import plain
 
 type Dataset = dict[str, Any]
@@ -244,7 +246,11 @@ def error_facet(problem: BaseException) -> Facet:
     if len(trace) > _MAX_TRACE:
         trace = f"{trace[: _MAX_TRACE // 2]}\n…\n{trace[-_MAX_TRACE // 2 :]}"
     message = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    facet = {"message": mask(message[:_MAX_TRACE]), "programmingLanguage": "PYTHON", "stackTrace": mask(trace)}
+    facet = {
+        "message": mask_text(message[:_MAX_TRACE]),
+        "programmingLanguage": "PYTHON",
+        "stackTrace": mask_text(trace),
+    }
     return complete_facet("errorMessage", facet, "Run")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import re
 from typing import TYPE_CHECKING, Final
+
+from lineagelog.shown import for_people, mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,16 +16,11 @@ log: Final = logging.getLogger("lineagelog.sdk")
 
 _MAX_KEPT: Final = 1000
 _seen: set[str] = set()
-_URI_PASSWORD: Final = re.compile(r"(://[^/\s:@'\"]*):[^@\s'\"]+@")
-_KEYED_SECRET: Final = re.compile(
-    r"\b(pass(?:word|wd)?|pwd|secret|token|api_?key|access_?key)(['\"]?\s*[=:]\s*)('[^']*'|\"[^\"]*\"|[^\s,;&'\")]+)",
-    re.IGNORECASE,
-)
 
 
 def warn_once(text: str) -> None:
     """Log a warning the first time; the same text again only at level DEBUG."""
-    text = mask(text)
+    text = for_people(text)
     known = text in _seen  # without a lock, which a fork could leave held: a race costs a second line
     if not known and len(_seen) < _MAX_KEPT:
         _seen.add(text)
@@ -43,12 +39,7 @@ def describe(problem: BaseException) -> str:
         text = str(problem).strip().splitlines()
     except Exception:
         text = []
-    return mask(": ".join([type(problem).__name__, *text[:1]]))
-
-
-def mask(text: str) -> str:
-    """Replace passwords in URIs and values after names such as ``password=`` by ``***``."""
-    return _KEYED_SECRET.sub(r"\1\2***", _URI_PASSWORD.sub(r"\1:***@", text))
+    return mask_text(": ".join([type(problem).__name__, *text[:1]]))
 
 
 def guarded[**P, R, D](what: str, default: D) -> Callable[[Callable[P, R]], Callable[P, R | D]]:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from lineagelog.shown import mask_text, mask_tree
+
 from . import events, parents
 from .connectors import add_schemas
 from .datasets import Datasets
@@ -175,18 +177,18 @@ class LineageRun:
 
     @guarded("emitting an event", None)
     def emit(self, kind: EventType, moment: str | None = None) -> None:
-        """Emit an event with what is known so far."""
+        """Emit an event with what is known so far, credentials masked."""
         with self._lock:
             event = events.run_event(
                 kind,
                 moment or events.event_time(),
                 self.ref.run_id,
-                dict(self._run_facets),
-                self.ref.namespace,
-                self.ref.name,
-                dict(self._job_facets),
-                self._inputs.snapshot(self._inputs),
-                self._outputs.snapshot(self._inputs),
+                mask_tree(self._run_facets),
+                mask_text(self.ref.namespace),
+                mask_text(self.ref.name),
+                mask_tree(self._job_facets),
+                mask_tree(self._inputs.snapshot(self._inputs)),
+                mask_tree(self._outputs.snapshot(self._inputs)),
             )
         self._plan.emitter.emit(event)
 

@@ -3,6 +3,6 @@
 from .app import App, create_app
 from .limits import Limits
 from .metrics import Figure
-from .serve import HttpServer, run_server
+from .serve import HttpServer, check_tls, run_server
 
-__all__ = ["App", "Figure", "HttpServer", "Limits", "create_app", "run_server"]
+__all__ = ["App", "Figure", "HttpServer", "Limits", "check_tls", "create_app", "run_server"]

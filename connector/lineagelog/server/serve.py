@@ -156,6 +156,7 @@ class HttpServer:
         reuse_port: bool = False,
         on_ready: Callable[[str], None] = lambda _: None,
     ) -> None:
+        check_tls(tls_certificate, tls_key)
         app.drain_seconds = float(stop_seconds)
         self._socket = _bind(app, host, port, reuse_port)
         scheme = "http" if tls_certificate is None else "https"
@@ -206,6 +207,12 @@ class HttpServer:
         on_ready(self.url)
 
 
+def check_tls(certificate: Path | None, key: Path | None) -> None:
+    """Raise SettingsError for a key without its certificate."""
+    if key is not None and certificate is None:
+        raise SettingsError(f"the TLS key {key} has no certificate: give tls_cert (--tls-cert), too")
+
+
 def run_server(app: App, **options: Any) -> None:
     """Serve until SIGINT or SIGTERM; the options are those of HttpServer."""
     HttpServer(app, **options).run()
@@ -214,8 +221,8 @@ def run_server(app: App, **options: Any) -> None:
 def _bind(app: App, host: str, port: int, reuse_port: bool) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise SettingsError(f"host {host!r} has no address: {error}") from error
+    except (OSError, ValueError, OverflowError) as error:
+        raise SettingsError(f"host {host!r} and port {port!r} are no address: {error}") from error
     family, kind, protocol, _, address = found[0]
     if not _is_loopback(str(address[0])):
         app.guard.require_tokens(host)
@@ -225,9 +232,10 @@ def _bind(app: App, host: str, port: int, reuse_port: bool) -> socket.socket:
         if reuse_port:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(address)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
-        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+        cause = getattr(error, "strerror", None) or error
+        raise SettingsError(f"cannot listen on {host}:{port}: {cause}") from error
     return listener
 
 

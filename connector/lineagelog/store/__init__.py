@@ -1,7 +1,7 @@
 """The log store in PostgreSQL: its definition, its writer, and its upkeep."""
 
 from .dead_letters import DeadLetterRow, DeadLetters, Filter, Retried
-from .engine import masked, open_engine
+from .engine import open_engine
 from .log import Appended, InTransaction, LogStore, Verdict
 from .purge import Purged, purge
 from .schema import LogStoreSchema
@@ -26,7 +26,6 @@ __all__ = [
     "Tokens",
     "Verdict",
     "Verifier",
-    "masked",
     "open_engine",
     "purge",
 ]

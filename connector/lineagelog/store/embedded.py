@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import fcntl
 import os
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from lineagelog.errors import EmbeddedError
+from lineagelog.settings import expand
 from lineagelog.store.embedded_binaries import account_for, check_reachable, find_binaries
 from lineagelog.store.embedded_cluster import PORT, USER, Cluster, pgdata_of, socket_dir_of
 
@@ -35,6 +37,7 @@ _SETTLE = 30.0  # seconds in which the leftovers of a killed server must be gone
 _LOOK = 1.0  # seconds between two looks of the watch
 _LOOK_AGAIN = 5.0  # seconds after a start that failed
 _STOP = 120.0  # seconds that a stopping server may take for its checkpoint
+_NOT_IN_SHELL = re.compile(r'["$`\n\r]|\\{2}')
 _PASSING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
 
 
@@ -45,7 +48,26 @@ def default_data_dir() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/lineagelog")
     share = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(share) if share.startswith("/") else Path.home() / ".local" / "share") / "lineagelog"
+    return (Path(share) if share.startswith("/") else Path("~/.local/share")) / "lineagelog"
+
+
+def _usable(folder: Path) -> Path:
+    """The folder in full. Raises EmbeddedError for one whose name PostgreSQL's own programs cannot work with.
+
+    initdb runs postgres through a shell, with the path in double quotes.
+    """
+    try:
+        found = expand(folder).resolve()
+        str(found).encode()
+    except ValueError as error:  # UnicodeEncodeError is one
+        cause = "its name is not UTF-8" if isinstance(error, UnicodeEncodeError) else str(error)
+        raise EmbeddedError(f"the data directory {str(folder)!r} cannot be used: {cause}") from error
+    if _NOT_IN_SHELL.search(str(found)):
+        raise EmbeddedError(
+            f"the data directory {str(found)!r} cannot be used: PostgreSQL's initdb does not work where a path holds "
+            "a double quote, $, a backquote or a line break: choose another with --data-dir"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +92,7 @@ class EmbeddedPostgres:
         on_progress: Callable[[str], None] = lambda _: None,
         timeout: float = 600.0,
     ) -> None:
-        self.data_dir = (data_dir or default_data_dir()).expanduser().resolve()
+        self.data_dir = _usable(data_dir or default_data_dir())
         self._on_progress = on_progress
         self._timeout = timeout
         self._users: int | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -14,10 +13,9 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
+from lineagelog.shown import mask_text, mask_url
 
 from .connection import POOLINGS, Connection
-
-_PASSWORD: Final = re.compile(r"(://[^:/@\s]*:)[^@\s]*@(?:[^@/?\s]*@)*|(password\s*=\s*)('[^']*'|\S+)", re.IGNORECASE)
 
 _READ_ONLY: Final = (
     pg.ReadOnlySqlTransaction,
@@ -48,10 +46,10 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
     """
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise SettingsError(f"database URL {masked(url)!r} cannot be read: postgresql://user@host/database") from None
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+        raise SettingsError(f"database URL {mask_url(url)!r} cannot be read: postgresql://user@host/database") from None
     if parsed.get_backend_name() not in ("postgresql", "postgres"):
-        raise SettingsError(f"database URL {masked(url)!r} is not PostgreSQL's: postgresql://user@host/database")
+        raise SettingsError(f"database URL {mask_url(url)!r} is not PostgreSQL's: postgresql://user@host/database")
     if "@" in (parsed.host or ""):  # the driver would tell the rest of the password as the host's name
         raise SettingsError("the password in the database URL has a bare '@': write %40 for it")
     pooling = str(parsed.query.get("pooling", "auto"))
@@ -77,11 +75,6 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
         )
 
     return engine
-
-
-def masked(url: str) -> str:
-    """The text without passwords, for messages and logs."""
-    return _PASSWORD.sub(lambda match: f"{match[1]}***@" if match[1] else f"{match[2]}***", url)
 
 
 @contextmanager
@@ -122,7 +115,7 @@ def translated_errors() -> Iterator[None]:
 
 def translate(error: BaseException) -> StoreError:
     """The project's error for an error of the driver."""
-    message = masked(" ".join(str(error).split("\n", 1)[0].split())) or type(error).__name__
+    message = mask_text(" ".join(str(error).split("\n", 1)[0].split())) or type(error).__name__
     if isinstance(error, _NOT_CREATED):
         return StoreNotCreated(f"the log store is not there: {message} (run `lineagelog store init`)")
     if isinstance(error, _READ_ONLY):
