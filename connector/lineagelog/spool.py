@@ -85,6 +85,8 @@ class Spool:
         self._lock_file: int | None = None
         self._segment: int | None = None
         self._number = self._size = self._closed_bytes = 0
+        self.remembered = (0, 0)
+        """Up to where records are acknowledged that no disk would note; (0, 0) where the file ``cursor`` is right."""
 
     def append(self, record: bytes, *, may_exceed: bool = False) -> None:
         """Keep one record; on return it is in the spool. ``may_exceed``: more than ``max_bytes`` are taken, too, as
@@ -236,7 +238,7 @@ class SpoolReader:
                 raise SpoolBusy(f"the spool {self._folder} is being drained by another process")
             self._lock_file = descriptor
             _draining.add(self)
-            self._position = read_state(self._folder / "cursor") or (0, 0)
+            self._position = max(read_state(self._folder / "cursor") or (0, 0), self._spool.remembered)
         return self
 
     def __exit__(
@@ -274,7 +276,8 @@ class SpoolReader:
     def ack(self, count: int) -> None:
         """The first ``count`` records of the last `peek` are delivered and never come again.
 
-        Raises ValueError if that `peek` gave fewer, SpoolError if the disk refuses (they will come again then).
+        Where the disk refuses to note it, this process remembers it: they come again only after its end. Raises
+        ValueError if that `peek` gave fewer, SpoolBusy if the appenders do not let used segments go.
         """
         if not 0 <= count <= len(self._ends):
             raise ValueError(f"{count} records acknowledged, {len(self._ends)} were read")
@@ -286,24 +289,31 @@ class SpoolReader:
             self._ends = [(end, total - skipped) for end, total in self._ends[count:]]
 
     def _move(self, position: tuple[int, int]) -> None:
-        """Remember the position on disk, and remove the segments that lie behind it."""
-        temporary = self._folder / "cursor.new"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        """Remember the position, on disk if it can be, and remove the segments that lie behind it."""
         try:
-            os.write(descriptor, encode_state(*position))
-            if self._spool.fsync:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(self._folder / "cursor")
-        if self._spool.fsync:
-            sync_folder(self._folder)
+            self._note(position)
+            self._spool.remembered = (0, 0)
+        except OSError:  # records that were delivered are not to be delivered again and again meanwhile
+            self._spool.remembered = position
         self._position = position
         behind = [number for number in segment_sizes(self._folder) if number < position[0]]
         if behind:
             with self._spool.locked():
                 for number in behind:
                     segment_path(self._folder, number).unlink(missing_ok=True)
+
+    def _note(self, position: tuple[int, int]) -> None:
+        """Write the cursor: a new file in its place, or into the one that is there, which a full disk allows."""
+        cursor, state = self._folder / "cursor", encode_state(*position)
+        try:
+            write_synced(self._folder / "cursor.new", state, os.O_CREAT | os.O_TRUNC, fsync=self._spool.fsync)
+            (self._folder / "cursor.new").replace(cursor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                (self._folder / "cursor.new").unlink()
+            write_synced(cursor, state, 0, fsync=self._spool.fsync)  # a torn one is none: records come again
+        if self._spool.fsync:
+            sync_folder(self._folder)
 
     def _next(self, position: tuple[int, int]) -> tuple[bytes, tuple[int, int], int] | None:
         """The first valid record at or after the position, where it ends, and the bytes passed over before it."""
@@ -424,6 +434,18 @@ def read_state(path: Path) -> tuple[int, int] | None:
         return decode_state(path.read_bytes())
     except FileNotFoundError:
         return None
+
+
+def write_synced(path: Path, data: bytes, flags: int, *, fsync: bool) -> None:
+    """Write the first bytes of a file, all of them or OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
+    try:
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, "the file was written in part")
+        if fsync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def try_lock(descriptor: int) -> bool:
