@@ -129,7 +129,7 @@ def run_job(name: str, how: str = "end") -> subprocess.CompletedProcess[str]:
 
 
 def test_a_killed_job_has_started_and_the_next_process_tells_it(backend: Backend, tmp_path: Path) -> None:
-    """`kill -9` in the middle of a run loses nothing that was emitted; the next job's process sends it first, and ends the run."""
+    """`kill -9` in a run loses nothing that was emitted; the next job's process sends it first, and ends the run."""
     spool_to("http://127.0.0.1:9", tmp_path)  # the discard port: nobody
     assert run_job("killed", "kill").returncode == -signal.SIGKILL
     assert events_of(tmp_path / "spool") == [("killed", "START")]
