@@ -121,15 +121,14 @@ class Spool:
 
     def close(self) -> None:
         """Give the files back; the spool may be used again afterwards."""
+        self._own()
         with self._thread_lock:
             self._leave()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the append lock, in this process and against others. Raises SpoolBusy after `lock_timeout`."""
-        if self._process != os.getpid():
-            self._process, self._thread_lock = os.getpid(), threading.Lock()
-            self._leave()  # a fork shares its parent's files, and so its locks: take own ones
+        self._own()
         deadline = time.monotonic() + self.lock_timeout
         with self._translated():
             if not self._thread_lock.acquire(timeout=self.lock_timeout):
@@ -147,6 +146,11 @@ class Spool:
                     fcntl.flock(self._lock_file, fcntl.LOCK_UN)
             finally:
                 self._thread_lock.release()
+
+    def _own(self) -> None:
+        if self._process != os.getpid():  # a fork shares its parent's files, and so its locks: take own ones
+            self._process, self._thread_lock = os.getpid(), threading.Lock()
+            self._leave()
 
     # --- inside the append lock -------------------------------------------------------------------------------------
 

@@ -295,6 +295,37 @@ def test_two_connections_behind_one_proxy(connection: Any, dsn: str) -> None:
         assert find_connection(forwarding) is connection
 
 
+# --- psycopg2 --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "proxy", [lambda given: given, ObjectProxy, Forwarding], ids=["bare", "ObjectProxy", "Forwarding"]
+)
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_psycopg2(memory: Memory, dsn: str, proxy: Any, autocommit: bool) -> None:
+    """The other driver, with rows as dicts: idle, in a transaction, in one that has failed."""
+    psycopg2 = pytest.importorskip("psycopg2")
+    extras = pytest.importorskip("psycopg2.extras")
+    job = psycopg2.connect(dsn, connection_factory=extras.RealDictConnection)
+    job.autocommit = autocommit
+    cursor = job.cursor()
+    cursor.execute("CREATE TABLE titanic (id INTEGER, name VARCHAR(40))")
+    job.commit()
+    for begin, state in (("", 0), ("BEGIN; INSERT INTO titanic VALUES (1, 'x')", 2)):
+        if begin:
+            cursor.execute(begin if autocommit else begin.removeprefix("BEGIN; "))
+        with lineage_run("job", outputs=["db/no", "db/titanic", "db/a.b.c.d.e"], connector=proxy(job)):
+            pass
+        assert schema_of(memory) == TITANIC
+        assert job.get_transaction_status() == state
+    cursor.execute("SHOW statement_timeout")
+    assert cursor.fetchone()["statement_timeout"] == "0"
+    cursor.execute("COMMIT")
+    cursor.execute("SELECT count(*) AS n FROM titanic")
+    assert cursor.fetchone()["n"] == 1
+    job.close()
+
+
 # --- time ------------------------------------------------------------------------------------------------------------
 
 
@@ -369,6 +400,15 @@ def test_a_pool_s_proxy_of_sqlalchemy(memory: Memory, connection: Any, database_
     raw.close()
     assert schema_of(memory) == TITANIC
     assert connection.execute("SELECT count(*) FROM titanic").fetchone() == (1,)
+    engine.dispose()
+
+
+def test_a_proxy_of_an_engine(memory: Memory, connection: Any, database_url: str) -> None:
+    """What is wrapped as wrapt does it is seen through."""
+    engine = sqlalchemy.create_engine(database_url)
+    with lineage_run("job", outputs=["db/titanic"], connector=ObjectProxy(engine)):
+        pass
+    assert schema_of(memory) == [("id", "INTEGER"), ("name", "VARCHAR(40)")]
     engine.dispose()
 
 

@@ -147,6 +147,17 @@ def test_other_transports_behind_the_spool_see_pages_too(backend: Backend, tmp_p
     assert backend.names() == [("job", "START"), ("job", "COMPLETE")]
 
 
+def test_a_page_costs_a_plain_http_transport_a_warning(backend: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    """Where nothing keeps the events they are lost, and that is said."""
+    backend.status = lambda path, body: (200, _PAGE)
+    configured({"type": "http", "url": backend.url})
+    with lineage_run("job"):
+        pass
+    assert sdk.flush(FOR_EVER)
+    assert "an event is lost" in caplog.text
+    assert "answers 200 with a page" in caplog.text
+
+
 # --- workers ---------------------------------------------------------------------------------------------------------
 
 _WORKERS = """
@@ -251,6 +262,33 @@ assert same and os.waitpid(child, 0)[1] == 0
     done = run_program(code)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(backend.events) == 6
+
+
+def test_a_fork_takes_no_lock_that_is_held(backend: Backend) -> None:
+    """Another thread of the parent's is in the middle of a method of the run: the child may call it all the same."""
+    configured({"type": "http", "url": backend.url})
+    code = """
+import os, signal
+from lineagelog.sdk import lineage_run
+import threading
+with lineage_run("job") as run:
+    held, go = threading.Event(), threading.Event()
+    def hold():
+        with run._lock:
+            held.set()
+            go.wait()
+    threading.Thread(target=hold).start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        run.add_output("d/t")
+        os._exit(0)
+    go.set()
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    done = run_program(code)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # --- the end of a process --------------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def as_connector(given: Any) -> Connector:
     """The connector that a value is or stands for. Raises TypeError if it is none that is known."""
     if isinstance(given, Connector):
         return given
+    if _is_from(inner := getattr(given, "__wrapped__", None), "sqlalchemy"):
+        given = inner
     if _is_from(given, "sqlalchemy") and not is_pool_proxy(given):
         return SqlAlchemySchemas(given)
     if isinstance(given, (str, os.PathLike)):

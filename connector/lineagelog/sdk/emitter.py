@@ -15,7 +15,7 @@ from .config import SdkConfig, load_config
 from .courier import Courier, MemoryQueue, Pace
 from .events import EventType
 from .guard import describe, forget_warnings, guarded, warn_once
-from .transport import BatchTransport, take_own_session, warn_of_loss
+from .transport import BatchTransport, mind_pages, take_own_session, warn_of_loss
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
@@ -155,7 +155,10 @@ def _make(client: OpenLineageClient | None = None, **settings: Any) -> Emitter:
 def _client() -> OpenLineageClient | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return OpenLineageClient()
+        client = OpenLineageClient()
+    if client.transport:
+        mind_pages(client.transport)
+    return client
 
 
 def configure(

@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 import threading
+import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 type Parent = LineageRun | RunRef | bool | None
+
+_runs: Final[weakref.WeakSet[LineageRun]] = weakref.WeakSet()
+
+
+def _own_locks() -> None:
+    """After a fork: a thread of the parent's may have held a run's lock, and there is none here to give it back."""
+    for run in list(_runs):
+        run._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_own_locks)
 
 _ABORTS: Final = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
 
@@ -51,6 +63,7 @@ class LineageRun:
         self._plan = plan
         self._connector = plan.connector
         self._lock = threading.RLock()
+        _runs.add(self)
         self._began = ""
         self._inputs = Datasets("inputs", datasets_namespace)
         self._outputs = Datasets("outputs", datasets_namespace)

@@ -10,10 +10,12 @@ transport:
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import os
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 from urllib.parse import urljoin
@@ -218,6 +220,20 @@ def take_own_session(transport: Transport) -> None:
     for each in getattr(transport, "transports", None) or [transport]:
         if isinstance(each, HttpTransport) and each._session is not None:
             each._session = copy.deepcopy(each._session)  # as sessions pickle: settings without connections
+
+
+def mind_pages(transport: Transport) -> None:
+    """Make the client's own http transports raise where a page for people answers: they take its 200 for a yes."""
+    for each in getattr(transport, "transports", None) or [transport]:
+        if type(each) is HttpTransport:
+            each.emit = functools.partial(_emit_minding_pages, each.emit)  # type: ignore[method-assign]
+
+
+def _emit_minding_pages(emit: Callable[[Event], requests.Response], event: Event) -> requests.Response:
+    response = emit(event)
+    if isinstance(response, requests.Response) and not _accepted(response):
+        raise _later(response)
+    return response
 
 
 def warn_of_loss(count: int) -> None:
