@@ -84,6 +84,7 @@ class Spool:
         self._thread_lock = threading.Lock()
         self._lock_file: int | None = None
         self._segment: int | None = None
+        self._files: dict[int, os.stat_result] = {}
         self._number = self._size = self._closed_bytes = 0
         self.remembered = (0, 0)
         """Up to where records are acknowledged that no disk would note; (0, 0) where the file ``cursor`` is right."""
@@ -134,8 +135,10 @@ class Spool:
             if not self._thread_lock.acquire(timeout=self.lock_timeout):
                 raise SpoolBusy(f"the spool {self.folder} is held by another thread")
             try:
+                self._drop_foreign()
                 if self._lock_file is None:
                     self._lock_file = os.open(self.folder / "append.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    self._files[self._lock_file] = os.fstat(self._lock_file)
                 while not try_lock(self._lock_file):
                     if time.monotonic() > deadline:
                         raise SpoolBusy(f"the spool {self.folder} is held by another process")
@@ -152,9 +155,18 @@ class Spool:
             self._process, self._thread_lock = os.getpid(), threading.Lock()
             self._leave()
 
+    def _drop_foreign(self) -> None:
+        """Forget numbers of files that are no longer ours: a job that closes all files, as daemons do, uses them again,
+        and nothing of ours must get into its files."""
+        if self._lock_file is not None and not is_same_file(self._lock_file, self._files.get(self._lock_file)):
+            self._lock_file = None
+        if self._segment is not None and not is_same_file(self._segment, self._files.get(self._segment)):
+            self._segment, self._size = None, 0
+
     # --- inside the append lock -------------------------------------------------------------------------------------
 
     def _leave(self) -> None:
+        self._drop_foreign()
         for descriptor in (self._lock_file, self._segment):
             if descriptor is not None:
                 os.close(descriptor)
@@ -198,7 +210,8 @@ class Spool:
             self._segment = None
         path = segment_path(self.folder, number)
         self._segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._number, self._size = number, os.fstat(self._segment).st_size
+        self._files[self._segment] = status = os.fstat(self._segment)
+        self._number, self._size = number, status.st_size
         sizes = segment_sizes(self.folder)
         self._closed_bytes = sum(size for other, size in sizes.items() if other != number)
         assert self._lock_file is not None  # noqa: S101
@@ -229,6 +242,7 @@ class SpoolReader:
         self._spool = spool
         self._folder = spool.folder
         self._lock_file: int | None = None
+        self._file: os.stat_result | None = None
         self._position = (0, 0)
         self._ends: list[tuple[tuple[int, int], int]] = []
         self.skipped_bytes = 0
@@ -240,7 +254,7 @@ class SpoolReader:
             if not try_lock(descriptor):
                 os.close(descriptor)
                 raise SpoolBusy(f"the spool {self._folder} is being drained by another process")
-            self._lock_file = descriptor
+            self._lock_file, self._file = descriptor, os.fstat(descriptor)
             _draining.add(self)
             self._position = max(read_state(self._folder / "cursor") or (0, 0), self._spool.remembered)
         return self
@@ -254,7 +268,8 @@ class SpoolReader:
         """Let others drain."""
         _draining.discard(self)
         if self._lock_file is not None:
-            os.close(self._lock_file)
+            if is_same_file(self._lock_file, self._file):
+                os.close(self._lock_file)
             self._lock_file = None
 
     def peek(self, max_records: int = 100, max_bytes: int = 4 * 1024 * 1024) -> list[bytes]:
@@ -450,6 +465,13 @@ def write_synced(path: Path, data: bytes, flags: int, *, fsync: bool) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_same_file(descriptor: int, status: os.stat_result | None) -> bool:
+    """Whether a number still is the file that it was opened for, and not another one or none."""
+    with contextlib.suppress(OSError):
+        return status is not None and os.path.samestat(os.fstat(descriptor), status)
+    return False
 
 
 def try_lock(descriptor: int) -> bool:

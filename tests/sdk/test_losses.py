@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import signal
@@ -419,7 +420,8 @@ def test_the_next_process_ends_a_run_whose_process_is_gone(backend: Backend, tmp
     same_run = [event for event in backend.events if event["run"]["runId"] == ended["run"]["runId"]]
     assert ended["eventTime"] >= max(event["eventTime"] for event in same_run)
     assert {event["eventType"] for event in same_run} <= {"START", "RUNNING", "ABORT"}
-    assert list((tmp_path / "spool" / "runs").glob("*.run")) == []
+    open_here = json.dumps({"pid": os.getpid()})[1:-1]
+    assert all(open_here in path.read_text() for path in (tmp_path / "spool" / "runs").iterdir())
 
 
 @pytest.mark.parametrize("how", ["waits", "closes all files"])
@@ -442,6 +444,43 @@ def test_a_run_of_a_live_process_is_left(backend: Backend, tmp_path: Path, how: 
     assert sdk.flush(FOR_EVER)
     assert aborts(backend) == []
     assert backend.names().count(("job", "COMPLETE")) == 1
+
+
+def test_nothing_gets_into_a_file_of_the_job_s(dead_url: str, tmp_path: Path) -> None:
+    """A job that closes all files opens its own under the same numbers: lineage writes to none of them."""
+    spooled(dead_url, tmp_path / "spool")
+    code = """
+import os
+from lineagelog.sdk import lineage_run
+with lineage_run("job") as run:
+    os.closerange(3, 1000)
+    mine = [os.open(f"mine-{number}", os.O_RDWR | os.O_CREAT) for number in range(40)]
+    run.running()
+with lineage_run("next"): pass
+assert all(os.fstat(number).st_size == 0 for number in mine)
+"""
+    done = run_program(code)
+    assert done.returncode == 0, done.stderr
+    assert [path.stat().st_size for path in tmp_path.glob("mine-*")] == [0] * 40
+    with Spool(tmp_path / "spool").reader() as reader:
+        kinds = [json.loads(record)["eventType"] for record in reader.peek()]
+    assert kinds == ["START", "RUNNING", "COMPLETE", "START", "COMPLETE"]
+
+
+def test_notes_of_many_runs_stay_small(backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run with many inside: what is over does not pile up, and the long one is not forgotten."""
+    monkeypatch.setattr(sdk.lives, "_COMPACT_BYTES", 20_000)
+    spooled(with_batch(backend).url, tmp_path / "spool")
+    with lineage_run("outer") as outer:
+        for number in range(60):
+            with lineage_run(f"inner {number}"):
+                pass
+        (note,) = (tmp_path / "spool" / "runs").glob("*.live")
+        assert note.stat().st_size < 60_000
+        assert outer.run_id in note.read_text()
+    assert outer.run_id not in note.read_text()
+    assert sdk.flush(FOR_EVER)
+    assert aborts(backend) == []
 
 
 def test_a_zombie_is_gone_and_its_child_holds_nothing(backend: Backend, tmp_path: Path) -> None:

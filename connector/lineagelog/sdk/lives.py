@@ -1,9 +1,10 @@
 """Which runs of which processes are open, noted beside a spool: a run whose process is gone is ended as ABORT.
 
 Below the spool's folder, ``runs/OWNER.live`` belongs to one process, which holds a lock on it for as long as it lives
-(the kernel gives it back, however the process ends), and ``runs/OWNER.RUN.run`` to one open run of it: a line of JSON
-for each event that was noted, the last one counts. A terminal event is noted before it goes to the spool, and the note
-is removed after: whoever finds the note of a process that died in between sends that event again, and no other.
+(the kernel gives it back, however the process ends). Its first line says which process that is, each further one is an
+event of an open run, the last one of a run counts, or says that a run is over. A terminal event is noted before it goes
+to the spool, and the run is over after: whoever finds the file of a process that died in between sends that event
+again, and no other.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import json
 import os
 import platform
 import secrets
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lineagelog.errors import SpoolError
-from lineagelog.spool import try_lock
+from lineagelog.spool import is_same_file, try_lock
 
 from .events import event_time
 from .facets import complete_facet
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
+_COMPACT_BYTES: Final = 1024 * 1024
 _owned: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("lineagelog_owned", default=False)
 
 
@@ -106,33 +109,72 @@ def _started(pid: int) -> str:
 
 
 class _Owner:
-    """This process's lock in one folder, and its open runs there."""
+    """This process's file in one folder, and its open runs there."""
 
     def __init__(self, folder: Path) -> None:
-        self.name = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self._path = folder / f"{self.name}.live"
-        new = folder / f"{self.name}.new"  # no other finds the file before it is locked
-        self.descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        os.write(self.descriptor, json.dumps(asdict(identity())).encode())
-        if not try_lock(self.descriptor):
-            raise SpoolError(f"{new} cannot be locked")
-        self._file = os.fstat(self.descriptor)
-        new.rename(self._path)
+        self._path = folder / f"{os.getpid()}-{secrets.token_hex(4)}.live"
+        self._lock = threading.Lock()
+        self._head = json.dumps(asdict(identity())).encode() + b"\n"
+        self.runs: dict[str, bytes] = {}
+        self._descriptor, self._file = self._make()
+
+    def _make(self) -> tuple[int, os.stat_result]:
+        """A file in place of the one that is there: no other process finds it before it is locked and written."""
+        new = self._path.with_suffix(".new")
+        descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            if not try_lock(descriptor):
+                raise SpoolError(f"{new} cannot be locked")
+            write_whole(descriptor, self._head + b"".join(self.runs.values()))
+            new.rename(self._path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor, os.fstat(descriptor)
+
+    def note(self, run_id: str, record: bytes) -> None:
+        """An event of an open run."""
+        with self._lock:
+            write_whole(self._own_file(), record + b"\n")
+            self.runs[run_id] = record + b"\n"
+
+    def over(self, run_id: str) -> None:
+        """The run has ended."""
+        with self._lock:
+            del self.runs[run_id]
+            descriptor = self._own_file()
+            if not self.runs:
+                os.ftruncate(descriptor, len(self._head))
+                return
+            write_whole(descriptor, _over(run_id))
+            if os.fstat(descriptor).st_size > _COMPACT_BYTES + 2 * sum(map(len, self.runs.values())):
+                self._descriptor, self._file = self._make()
+                os.close(descriptor)
+
+    def _own_file(self) -> int:
+        """The file's number; where the job has closed all files, as daemons do, the number may be another file's."""
+        if not self._is_ours():
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            try_lock(descriptor)
+            self._descriptor, self._file = descriptor, os.fstat(descriptor)
+        return self._descriptor
+
+    def _is_ours(self) -> bool:
+        return is_same_file(self._descriptor, self._file)
 
     def leave(self) -> None:
         self._path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Give the lock back; not by closing a file of the job's, which has our number since a daemon closed all."""
-        with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(self.descriptor), self._file):
-                os.close(self.descriptor)
+        """Give the lock back."""
+        if self._is_ours():
+            os.close(self._descriptor)
 
 
 _owners: Final[dict[Path, _Owner]] = {}
-_open: Final[dict[str, set[Path]]] = {}
-"""The notes of the runs that this process has open."""
+_open: Final[dict[str, set[_Owner]]] = {}
+"""Where the open runs of this process are noted."""
 
 
 def _forget_parent() -> None:
@@ -146,17 +188,17 @@ def _forget_parent() -> None:
 os.register_at_fork(after_in_child=_forget_parent)
 
 
-@guarded("removing the note of an open run", None)
+@guarded("noting the end of a run", None)
 def forget(run_id: str) -> None:
     """The last event of a run is on its way, wherever it went."""
-    for path in _open.pop(run_id, ()):
-        path.unlink(missing_ok=True)
+    for owner in _open.pop(run_id, ()):
+        owner.over(run_id)
 
 
 def leave() -> None:
     """At the end of the process: its locks are free in a moment, and files without runs are of no use."""
     for folder, owner in list(_owners.items()):
-        if not any(path.parent == folder for paths in _open.values() for path in paths):
+        if not owner.runs:
             del _owners[folder]
             with contextlib.suppress(OSError):
                 owner.leave()
@@ -185,9 +227,9 @@ class Lives:
             made = _Owner(self._folder)
             if _owners.setdefault(self._folder, made) is not made:  # another thread was quicker
                 made.leave()
-        path = self._folder / f"{_owners[self._folder].name}.{run_id}.run"
-        _write_line(path, record)
-        _open.setdefault(run_id, set()).add(path)
+        owner = _owners[self._folder]
+        owner.note(run_id, record)
+        _open.setdefault(run_id, set()).add(owner)
 
     def end_orphans(self) -> None:
         """End the open runs of processes that are gone."""
@@ -197,52 +239,55 @@ class Lives:
     @guarded("ending the runs of a process that is gone", None)
     def _end_orphans_of(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # another process was quicker
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             try:
-                if try_lock(descriptor):  # and from here on nobody else ends the same runs
-                    self._end_all(path, descriptor)
+                if try_lock(descriptor) and os.path.samestat(path.stat(), os.fstat(descriptor)):
+                    self._end_all(path, descriptor)  # and nobody else ends the same runs meanwhile
             finally:
                 os.close(descriptor)
 
     def _end_all(self, path: Path, descriptor: int) -> None:
-        owner = Identity(**json.loads(os.pread(descriptor, 10_000, 0)))
+        head, *lines = path.read_bytes().splitlines()
+        owner = Identity(**json.loads(head))
         if not owner.is_gone():
             return
-        for note in self._folder.glob(f"{path.stem}.*.run"):
-            event = _last(note)
-            if event and event.get("eventType") not in _ENDS:
-                event = _aborted(event, owner)
-                _write_line(note, json.dumps(event).encode())  # whoever comes after us sends the very same
+        for run_id, event in _last_events(lines).items():
+            record = json.dumps(event).encode()
+            if event.get("eventType") not in _ENDS:
+                record = json.dumps(_aborted(event, owner)).encode()
+                write_whole(descriptor, record + b"\n")  # whoever comes after us sends the very same
             try:
-                if event:
-                    self._append(json.dumps(event).encode())
+                self._append(record)
             except SpoolError as problem:
                 warn_once(f"lineage: a run of a process that is gone is ended later: {describe(problem)}")
                 return
-            note.unlink(missing_ok=True)
+            write_whole(descriptor, _over(run_id))
         path.unlink(missing_ok=True)
 
 
-def _write_line(path: Path, record: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        if os.write(descriptor, record + b"\n") != len(record) + 1:
-            os.ftruncate(descriptor, size)
-            raise OSError(errno.ENOSPC, "the note was written in part")
-    finally:
-        os.close(descriptor)
+def write_whole(descriptor: int, data: bytes) -> None:
+    """Append to a file, all or nothing. Raises OSError."""
+    size = os.fstat(descriptor).st_size
+    if os.write(descriptor, data) != len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, "the note was written in part")
 
 
-def _last(note: Path) -> dict[str, Any]:
-    """The last event of a note that is whole; empty if there is none."""
-    with contextlib.suppress(FileNotFoundError):
-        for line in reversed(note.read_bytes().splitlines()):
-            with contextlib.suppress(ValueError):
-                event = json.loads(line)
-                if isinstance(event, dict):
-                    return event
-    return {}
+def _over(run_id: str) -> bytes:
+    return json.dumps({"over": run_id}).encode() + b"\n"
+
+
+def _last_events(lines: list[bytes]) -> dict[str, dict[str, Any]]:
+    """The last event of each run that is not over; a line that is torn is none."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            noted = json.loads(line)
+            if "over" in noted:
+                found.pop(noted["over"], None)
+            else:
+                found[noted["run"]["runId"]] = noted
+    return found
 
 
 def _aborted(event: dict[str, Any], owner: Identity) -> dict[str, Any]:
