@@ -84,7 +84,10 @@ class Spool:
         self._thread_lock = threading.Lock()
         self._lock_file: int | None = None
         self._segment: int | None = None
+        self._files: dict[int, os.stat_result] = {}
         self._number = self._size = self._closed_bytes = 0
+        self.remembered = (0, 0)
+        """Up to where records are acknowledged that no disk would note; (0, 0) where the file ``cursor`` is right."""
 
     def append(self, record: bytes, *, may_exceed: bool = False) -> None:
         """Keep one record; on return it is in the spool. ``may_exceed``: more than ``max_bytes`` are taken, too, as
@@ -119,22 +122,23 @@ class Spool:
 
     def close(self) -> None:
         """Give the files back; the spool may be used again afterwards."""
+        self._own()
         with self._thread_lock:
             self._leave()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the append lock, in this process and against others. Raises SpoolBusy after `lock_timeout`."""
-        if self._process != os.getpid():
-            self._process, self._thread_lock = os.getpid(), threading.Lock()
-            self._leave()  # a fork shares its parent's files, and so its locks: take own ones
+        self._own()
         deadline = time.monotonic() + self.lock_timeout
         with self._translated():
             if not self._thread_lock.acquire(timeout=self.lock_timeout):
                 raise SpoolBusy(f"the spool {self.folder} is held by another thread")
             try:
+                self._drop_foreign()
                 if self._lock_file is None:
                     self._lock_file = os.open(self.folder / "append.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    self._files[self._lock_file] = os.fstat(self._lock_file)
                 while not try_lock(self._lock_file):
                     if time.monotonic() > deadline:
                         raise SpoolBusy(f"the spool {self.folder} is held by another process")
@@ -146,9 +150,23 @@ class Spool:
             finally:
                 self._thread_lock.release()
 
+    def _own(self) -> None:
+        if self._process != os.getpid():  # a fork shares its parent's files, and so its locks: take own ones
+            self._process, self._thread_lock = os.getpid(), threading.Lock()
+            self._leave()
+
+    def _drop_foreign(self) -> None:
+        """Forget numbers of files that are no longer ours: a job that closes all files, as daemons do, uses them again,
+        and nothing of ours must get into its files."""
+        if self._lock_file is not None and not is_same_file(self._lock_file, self._files.get(self._lock_file)):
+            self._lock_file = None
+        if self._segment is not None and not is_same_file(self._segment, self._files.get(self._segment)):
+            self._segment, self._size = None, 0
+
     # --- inside the append lock -------------------------------------------------------------------------------------
 
     def _leave(self) -> None:
+        self._drop_foreign()
         for descriptor in (self._lock_file, self._segment):
             if descriptor is not None:
                 os.close(descriptor)
@@ -192,7 +210,8 @@ class Spool:
             self._segment = None
         path = segment_path(self.folder, number)
         self._segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._number, self._size = number, os.fstat(self._segment).st_size
+        self._files[self._segment] = status = os.fstat(self._segment)
+        self._number, self._size = number, status.st_size
         sizes = segment_sizes(self.folder)
         self._closed_bytes = sum(size for other, size in sizes.items() if other != number)
         assert self._lock_file is not None  # noqa: S101
@@ -223,6 +242,7 @@ class SpoolReader:
         self._spool = spool
         self._folder = spool.folder
         self._lock_file: int | None = None
+        self._file: os.stat_result | None = None
         self._position = (0, 0)
         self._ends: list[tuple[tuple[int, int], int]] = []
         self.skipped_bytes = 0
@@ -234,9 +254,9 @@ class SpoolReader:
             if not try_lock(descriptor):
                 os.close(descriptor)
                 raise SpoolBusy(f"the spool {self._folder} is being drained by another process")
-            self._lock_file = descriptor
+            self._lock_file, self._file = descriptor, os.fstat(descriptor)
             _draining.add(self)
-            self._position = read_state(self._folder / "cursor") or (0, 0)
+            self._position = max(read_state(self._folder / "cursor") or (0, 0), self._spool.remembered)
         return self
 
     def __exit__(
@@ -248,7 +268,8 @@ class SpoolReader:
         """Let others drain."""
         _draining.discard(self)
         if self._lock_file is not None:
-            os.close(self._lock_file)
+            if is_same_file(self._lock_file, self._file):
+                os.close(self._lock_file)
             self._lock_file = None
 
     def peek(self, max_records: int = 100, max_bytes: int = 4 * 1024 * 1024) -> list[bytes]:
@@ -274,7 +295,8 @@ class SpoolReader:
     def ack(self, count: int) -> None:
         """The first ``count`` records of the last `peek` are delivered and never come again.
 
-        Raises ValueError if that `peek` gave fewer, SpoolError if the disk refuses (they will come again then).
+        Where the disk refuses to note it, this process remembers it: they come again only after its end. Raises
+        ValueError if that `peek` gave fewer, SpoolBusy if the appenders do not let used segments go.
         """
         if not 0 <= count <= len(self._ends):
             raise ValueError(f"{count} records acknowledged, {len(self._ends)} were read")
@@ -286,24 +308,31 @@ class SpoolReader:
             self._ends = [(end, total - skipped) for end, total in self._ends[count:]]
 
     def _move(self, position: tuple[int, int]) -> None:
-        """Remember the position on disk, and remove the segments that lie behind it."""
-        temporary = self._folder / "cursor.new"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        """Remember the position, on disk if it can be, and remove the segments that lie behind it."""
         try:
-            os.write(descriptor, encode_state(*position))
-            if self._spool.fsync:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(self._folder / "cursor")
-        if self._spool.fsync:
-            sync_folder(self._folder)
+            self._note(position)
+            self._spool.remembered = (0, 0)
+        except OSError:  # records that were delivered are not to be delivered again and again meanwhile
+            self._spool.remembered = position
         self._position = position
         behind = [number for number in segment_sizes(self._folder) if number < position[0]]
         if behind:
             with self._spool.locked():
                 for number in behind:
                     segment_path(self._folder, number).unlink(missing_ok=True)
+
+    def _note(self, position: tuple[int, int]) -> None:
+        """Write the cursor: a new file in its place, or into the one that is there, which a full disk allows."""
+        cursor, state = self._folder / "cursor", encode_state(*position)
+        try:
+            write_synced(self._folder / "cursor.new", state, os.O_CREAT | os.O_TRUNC, fsync=self._spool.fsync)
+            (self._folder / "cursor.new").replace(cursor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                (self._folder / "cursor.new").unlink()
+            write_synced(cursor, state, 0, fsync=self._spool.fsync)  # a torn one is none: records come again
+        if self._spool.fsync:
+            sync_folder(self._folder)
 
     def _next(self, position: tuple[int, int]) -> tuple[bytes, tuple[int, int], int] | None:
         """The first valid record at or after the position, where it ends, and the bytes passed over before it."""
@@ -424,6 +453,25 @@ def read_state(path: Path) -> tuple[int, int] | None:
         return decode_state(path.read_bytes())
     except FileNotFoundError:
         return None
+
+
+def write_synced(path: Path, data: bytes, flags: int, *, fsync: bool) -> None:
+    """Write the first bytes of a file, all of them or OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
+    try:
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, "the file was written in part")
+        if fsync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_same_file(descriptor: int, status: os.stat_result | None) -> bool:
+    """Whether a number still is the file that it was opened for, and not another one or none."""
+    with contextlib.suppress(OSError):
+        return status is not None and os.path.samestat(os.fstat(descriptor), status)
+    return False
 
 
 def try_lock(descriptor: int) -> bool:

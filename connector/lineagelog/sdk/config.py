@@ -26,10 +26,10 @@ class SdkConfig:
     """Namespace of datasets that name none; the jobs' if empty."""
     wait: float = 0.0
     """Seconds that the end of an outermost run waits for its events to be delivered."""
-    exit_timeout: float = 2.0
-    """Seconds that the end of the process waits for that."""
+    exit_timeout: float = 10.0
+    """Seconds without a delivery after which the end of the process gives up; the client's own retries take 9."""
     lookup_timeout: float = 5.0
-    """Seconds after which no further schema is looked up at the end of a run."""
+    """Seconds that the look-ups of schemas at the end of a run may take."""
 
 
 def load_config(**overrides: Any) -> SdkConfig:

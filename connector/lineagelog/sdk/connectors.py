@@ -7,6 +7,7 @@ needed.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import time
@@ -14,8 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from .databases import DEFAULT_SECONDS, DbApiSchemas, SqlAlchemySchemas, is_pool_proxy, within
 from .facets import complete_facet, schema_fields
-from .guard import describe, guarded, warn_once
+from .guard import describe, guarded, log, mask, warn_once
+from .unwrapping import LeftAloneError
 
 if TYPE_CHECKING:
     from .datasets import Datasets
@@ -27,104 +30,6 @@ class Connector(Protocol):
 
     def get_table_schema(self, table: str) -> Any:
         """The columns of a table: pairs (name, type), dicts with name and type, or a mapping; nothing if unknown."""
-
-
-class SqlAlchemySchemas:
-    """Schemas by SQLAlchemy's inspection of an engine or a connection.
-
-    A connection outside a transaction is left outside of one.
-    """
-
-    def __init__(self, bind: Any, schema: str | None = None) -> None:
-        """``bind``: an Engine or a Connection. ``schema``: where names without one are looked up."""
-        self._bind = bind.get_bind() if hasattr(bind, "get_bind") else bind  # a Session
-        self._schema = schema
-
-    def get_table_schema(self, table: str) -> list[tuple[str, str]]:
-        """The columns of a table or view, ``table`` or ``schema.table``. Raises SQLAlchemy's errors."""
-        import sqlalchemy
-
-        in_transaction = getattr(self._bind, "in_transaction", None)
-        idle = callable(in_transaction) and not in_transaction()
-        try:
-            inspector = sqlalchemy.inspect(self._bind)
-            schema, _, name = table.rpartition(".")
-            columns = inspector.get_columns(name, schema=schema.rpartition(".")[2] or self._schema)
-            return [(column["name"], str(column["type"])) for column in columns]
-        finally:
-            if idle:
-                self._bind.rollback()
-
-
-class DbApiSchemas:
-    """Schemas by a DB-API 2 connection, with statements that do not fail for a missing table.
-
-    (A failed statement would spoil the job's own transaction in PostgreSQL and DuckDB.) A connection that was idle is
-    left idle, where the driver can tell.
-    """
-
-    def __init__(self, connection: Any) -> None:
-        """``connection``: of sqlite3, psycopg, psycopg2, pg8000, duckdb, a MySQL driver, or another."""
-        self._connection = connection
-        self._driver = type(connection).__module__.split(".")[0].lstrip("_")
-
-    def get_table_schema(self, table: str) -> list[tuple[str, str]]:
-        """The columns of ``table`` or ``schema.table``; [] if there is no such table. Raises the driver's errors."""
-        idle = self._is_idle()
-        cursor = self._connection.cursor()
-        try:
-            if self._driver == "sqlite3":
-                return self._of_sqlite(cursor, table)
-            if self._driver in ("psycopg", "psycopg2", "pg8000"):
-                return self._of_postgres(cursor, table)
-            if self._driver == "duckdb" or "mysql" in self._driver.lower():
-                return self._of_information_schema(cursor, table)
-            return self._of_description(cursor, table)
-        finally:
-            cursor.close()
-            if idle:
-                self._connection.rollback()
-
-    def _is_idle(self) -> bool:
-        """Whether no transaction is open, so that one that our look-up opens is ours to end."""
-        if self._driver == "psycopg":
-            return int(self._connection.info.transaction_status) == 0 and not self._connection.autocommit
-        if self._driver == "psycopg2":
-            return int(self._connection.get_transaction_status()) == 0 and not self._connection.autocommit
-        return False
-
-    def _of_sqlite(self, cursor: Any, table: str) -> list[tuple[str, str]]:
-        schema, _, name = table.rpartition(".")
-        cursor.execute("SELECT name, type FROM pragma_table_info(?, ?)", (name, schema or None))
-        return _pairs(cursor.fetchall())
-
-    def _of_postgres(self, cursor: Any, table: str) -> list[tuple[str, str]]:
-        """By `to_regclass`, which gives NULL for a missing table: the name as it is written, else in lower case."""
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
-        cursor.execute(
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_catalog.pg_attribute "
-            "WHERE attrelid = coalesce(to_regclass(%s), to_regclass(%s)) AND attnum > 0 AND NOT attisdropped "
-            "ORDER BY attnum",
-            (quoted, quoted.lower()),
-        )
-        return _pairs(cursor.fetchall())
-
-    def _of_information_schema(self, cursor: Any, table: str) -> list[tuple[str, str]]:
-        schema, _, name = table.rpartition(".")
-        mark = "?" if self._driver == "duckdb" else "%s"
-        current = "current_schema()" if self._driver == "duckdb" else "database()"
-        cursor.execute(
-            "SELECT column_name, data_type FROM information_schema.columns "
-            f"WHERE table_name = {mark} AND table_schema = coalesce({mark}, {current}) ORDER BY ordinal_position",
-            (name, schema or None),
-        )
-        return _pairs(cursor.fetchall())
-
-    def _of_description(self, cursor: Any, table: str) -> list[tuple[str, str]]:
-        """What a query without rows says of its columns; types are the driver's own words."""
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
-        cursor.execute(f"SELECT * FROM {quoted} WHERE 1 = 0")
-        return [(str(column[0]), getattr(column[1], "__name__", str(column[1]))) for column in cursor.description]
 
 
 class FrameSchemas:
@@ -148,7 +53,11 @@ class FileSchemas:
 
     def get_table_schema(self, table: str) -> list[Any]:
         """The columns and types (CSV has none). Raises OSError, ValueError, or ImportError without pyarrow."""
-        return file_fields(self._find(table))
+        return self.look_up(table, DEFAULT_SECONDS)
+
+    def look_up(self, table: str, seconds: float) -> list[Any]:
+        """The same within so many seconds: a share of the network may hang."""
+        return within(seconds, lambda: file_fields(self._find(table)))
 
     def _find(self, table: str) -> Path:
         if not self._path.is_dir():
@@ -202,15 +111,13 @@ def _is_from(value: Any, *packages: str) -> bool:
     return any(base.__module__.split(".")[0] in packages for base in type(value).__mro__)
 
 
-def _pairs(rows: Any) -> list[tuple[str, str]]:
-    return [(str(name), str(kind)) for name, kind in rows]
-
-
 def as_connector(given: Any) -> Connector:
     """The connector that a value is or stands for. Raises TypeError if it is none that is known."""
     if isinstance(given, Connector):
         return given
-    if _is_from(given, "sqlalchemy"):
+    if _is_from(inner := getattr(given, "__wrapped__", None), "sqlalchemy"):
+        given = inner
+    if _is_from(given, "sqlalchemy") and not is_pool_proxy(given):
         return SqlAlchemySchemas(given)
     if isinstance(given, (str, os.PathLike)):
         return FileSchemas(given)
@@ -234,8 +141,9 @@ def add_schemas(connector: Any, inputs: Datasets, outputs: Datasets, timeout: fl
 
     ``connector``: one for all, or a dict from the database prefix (what stands before the first ``/``) or the whole
     name to one. It is asked for the name after the first ``/``. A frame or a file given alone is one table: it
-    describes the outputs, or the inputs if there are none. A look-up that fails leaves its dataset as it is; after
-    ``timeout`` seconds no further one is begun.
+    describes the outputs, or the inputs if there are none. A look-up that fails, or might harm the job, leaves its
+    dataset as it is. All together take ``timeout`` seconds at most, but for connectors and frames of the job's own
+    code: of these no further one is begun then.
     """
     deadline = time.monotonic() + timeout
     datasets = [*inputs, *outputs]
@@ -245,12 +153,12 @@ def add_schemas(connector: Any, inputs: Datasets, outputs: Datasets, timeout: fl
     for dataset in datasets:
         if "schema" in dataset["facets"] or (found := _route(connector, dataset["name"])) is None:
             continue
-        if time.monotonic() > deadline:
+        if (rest := deadline - time.monotonic()) <= 0:
             warn_once("lineage: looking up schemas takes too long, the rest is left out")
             return
         one, table = found
         if (id(one), table) not in known:
-            known[id(one), table] = _look_up(one, table)
+            known[id(one), table] = _look_up(one, table, rest)
         if fields := known[id(one), table]:
             dataset["facets"]["schema"] = complete_facet("schema", {"fields": fields}, "Dataset")
 
@@ -266,10 +174,17 @@ def _route(connector: Any, name: str) -> tuple[Any, str] | None:
     return (connector[prefix], table) if slash and prefix in connector else None
 
 
-def _look_up(connector: Any, table: str) -> list[dict[str, Any]]:
+def _look_up(connector: Any, table: str, seconds: float) -> list[dict[str, Any]]:
     try:
-        found = as_connector(connector).get_table_schema(table)
+        one = as_connector(connector)
+        if isinstance(one, (DbApiSchemas, SqlAlchemySchemas, FileSchemas)):
+            return schema_fields(one.look_up(table, seconds))
+        found = one.get_table_schema(table)
         return schema_fields(found) if found is not None else []
+    except LeftAloneError as reason:
+        with contextlib.suppress(Exception):
+            log.debug("%s", mask(f"lineage: the schema of {table!r} is not looked up: {reason}"))
+        return []
     except Exception as problem:
         warn_once(f"lineage: the schema of {table!r} cannot be looked up: {describe(problem)}")
         return []

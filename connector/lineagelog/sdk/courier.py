@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from lineagelog.errors import SpoolBusy, SpoolError
 
+from . import process
 from .guard import describe, warn_once
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 30.0
+_LAST_WAIT: Final = 2.0
+"""Seconds that an event waits which comes when the process has ended but for the job's own last functions."""
 _ATTEMPTS: Final = 10
 """So often an item may be answered with an error before the items behind it are tried; it comes again after them."""
 
@@ -69,8 +72,7 @@ class MemoryQueue[T]:
 
     def append(self, record: T) -> None:
         """Keep an item. Raises SpoolError when the queue is full."""
-        self._own()
-        if len(self._items) >= self._limit:
+        if self.is_full():
             raise SpoolError(f"{self._limit} events are waiting in memory already")
         self._items.append(record)
 
@@ -91,8 +93,16 @@ class MemoryQueue[T]:
 
     def waiting(self) -> bool:
         """Whether something is not yet delivered."""
+        return self.size() > 0
+
+    def size(self) -> int:
+        """How many items are not yet delivered."""
         self._own()
-        return bool(self._items)
+        return len(self._items)
+
+    def is_full(self) -> bool:
+        """Whether another item would be refused."""
+        return self.size() >= self._limit
 
     def _own(self) -> None:
         if self._process != os.getpid():
@@ -111,7 +121,9 @@ class Pace:
     poll: float = 5.0
     """Seconds after which an idle courier looks what other processes have left."""
     patience: float = 0.0
-    """Seconds that `close` at the end of the process waits even while the other side is away."""
+    """Seconds without a delivery after which the end of the process gives up what is in memory; 0: it is on disk."""
+    answer: float = 0.0
+    """Seconds that one delivery may take before it is known to have failed: so long `patience` lasts at least."""
 
 
 class Courier[T]:
@@ -135,6 +147,9 @@ class Courier[T]:
         self._closed = False
         self._failures = 0
         self._head_failures = 0
+        self._moved = time.monotonic()
+        self.missed = 0
+        """Items done with that were not delivered: `deliver` counts them here."""
 
     @property
     def failing(self) -> bool:
@@ -147,11 +162,25 @@ class Courier[T]:
             self._begin()
         with self._changed:
             self._appended += 1
-            self._pending, self._closed = True, False
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="lineagelog-courier", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+            self._start()
+        if process.is_over():
+            self.leave(_LAST_WAIT)
+
+    def _start(self) -> bool:
+        """See to it that a thread works; within the condition. Whether one does."""
+        if not self._pending:
+            self._moved = time.monotonic()
+        self._pending, self._closed = True, False
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._run, name="lineagelog-courier", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as problem:  # the interpreter is at its end; too many threads: the next one tries again
+                warn_once(f"lineage: events are sent at the end of the process: {describe(problem)}")
+                return False
+            self._thread = thread
+        self._changed.notify_all()
+        return True
 
     def flush(self, timeout: float, patience: float | None = None) -> bool:
         """Wait until everything is delivered, at most ``timeout`` seconds (without limit if negative).
@@ -159,32 +188,77 @@ class Courier[T]:
         ``patience``: only so long while attempts fail. The present pause after a failure is cut short. Returns whether
         everything was delivered.
         """
-        if self._process != os.getpid() or self._thread is None:
-            return not self._queue.waiting()
         began = time.monotonic()
+
+        def rest() -> float | None:
+            limit = timeout if patience is None or not self.failing else min(timeout, patience)
+            return None if limit < 0 else began + limit - time.monotonic()
+
+        return self._wait(rest, lambda: not self._pending)
+
+    def settle(self, patience: float, enough: Callable[[], bool] | None = None) -> bool:
+        """Wait as long as deliveries go on: until ``patience`` seconds have passed without one.
+
+        Where they have passed already, it does not wait. ``enough``: it need not be everything. Returns whether it is.
+        """
+        done = enough or (lambda: not self._pending)
+
+        def rest() -> float:
+            limit = patience if self.failing else max(patience, self._pace.answer)
+            return self._moved + limit - time.monotonic()
+
+        return self._wait(rest, done)
+
+    def moved(self) -> None:
+        """A part of a delivery is done with."""
+        with self._changed:
+            self._moved = time.monotonic()
+            self._changed.notify_all()
+
+    def _wait(self, rest: Callable[[], float | None], done: Callable[[], bool]) -> bool:
+        if self._process != os.getpid():
+            self._begin()
+        if self._thread is None or not self._thread.is_alive():
+            if not self._queue.waiting():
+                return True
+            with self._changed:
+                works = self._start()
+            if not works:
+                self._work()
+                return not self._queue.waiting()
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
-            while self._pending and self._thread is not None and self._thread.is_alive():
-                limit = timeout if patience is None or not self.failing else min(timeout, patience)
-                rest = None if limit < 0 else began + limit - time.monotonic()
-                if rest is not None and rest <= 0:
+            while not done() and self._thread is not None and self._thread.is_alive():
+                seconds = rest()
+                if seconds is not None and seconds <= 0:
                     break
-                self._changed.wait(rest)
-            return not self._pending
+                self._changed.wait(seconds)
+            return done()
 
     def close(self, timeout: float, patience: float | None = None) -> bool:
         """`flush`, then end the thread when its current delivery is over."""
         done = self.flush(timeout, patience)
+        self._end()
+        return done
+
+    def _end(self) -> None:
         if self._process == os.getpid():
             with self._changed:
                 self._closed = True
                 self._changed.notify_all()
-        return done
 
-    def leave(self, timeout: float) -> None:
-        """At the end of the process: wait for what is under way, but for a side that is away only ``pace.patience``."""
-        self.close(timeout, self._pace.patience)
+    def leave(self, timeout: float) -> bool:
+        """At the end of the process: wait for what is under way. Whether all is delivered.
+
+        What is in memory would be lost: for it, as long as deliveries go on. What is on disk comes again: for it, at
+        most ``timeout`` seconds, and not while the other side is away.
+        """
+        if not self._pace.patience:
+            return self.close(timeout, 0.0)
+        done = self.settle(self._pace.patience)
+        self._end()
+        return done
 
     # --- in the thread ----------------------------------------------------------------------------------------------
 
@@ -226,13 +300,19 @@ class Courier[T]:
             appended = self._appended
             items = reader.peek(self._pace.batch, self._pace.batch_bytes)
             if items:
-                reader.ack(self._deliver(items))
-                self._failures = self._head_failures = 0
+                self._deliver_first(reader, items)
                 continue
             with self._changed:
                 if self._appended == appended:
                     self._pending = False
                     return
+
+    def _deliver_first(self, reader: Reader[T], items: list[T]) -> None:
+        missed = self.missed
+        reader.ack(self._deliver(items))
+        self._failures = self._head_failures = 0
+        if self.missed == missed:
+            self.moved()
 
     def _count_failure(self, *, answered: bool) -> None:
         self._failures += 1

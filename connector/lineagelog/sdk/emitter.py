@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from openlineage.client.client import OpenLineageClient
+from openlineage.client.event_v2 import RunEvent
 
+from . import lives, process
 from .config import SdkConfig, load_config
 from .courier import Courier, MemoryQueue, Pace
+from .events import EventType
 from .guard import describe, forget_warnings, guarded, warn_once
-from .transport import leave_all
+from .transport import BatchTransport, mind_pages, take_own_session, warn_of_loss
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 _QUICK: Final = frozenset(("noop", "console", "async_http"))
 _MAX_WAITING: Final = 10_000
+_ROOM_PATIENCE: Final = 5.0
+"""Seconds without a delivery after which a full queue drops events; the client's own time-out."""
+_ENDS: Final = (EventType.COMPLETE, EventType.FAIL, EventType.ABORT)
 
 
 class Emitter:
@@ -31,18 +36,28 @@ class Emitter:
         self.config = config
         self.client = client
         self._quick = client is None or is_quick(client.transport)
-        self._queue: MemoryQueue[Event] = MemoryQueue(_MAX_WAITING)
+        self._process = os.getpid()
+        self._queue: MemoryQueue[tuple[Event, bool]] = MemoryQueue(_MAX_WAITING)
         self._courier = Courier(self._queue, self._deliver, Pace(batch=1, patience=config.exit_timeout))
 
     @guarded("emitting an event", None)
-    def emit(self, event: Event) -> None:
-        """Send an event, or see to it that it is sent. Never raises, never waits for a network."""
+    def emit(self, event: Event, *, owned: bool = False) -> None:
+        """Send an event, or see to it that it is sent. Never raises, never waits for a network that is away.
+
+        ``owned``: it is of a run that this process will end. A queue that is full makes it wait, as the client's own
+        transport would, as long as the other side takes events.
+        """
         if self.client is None:
             return
+        process.arm()
         if self._quick:
-            self.client.emit(event)
-        else:
-            self._queue.append(event)
+            self._hand_over(self.client, event, owned=owned)
+            return
+        if self._queue.is_full():
+            self._courier.settle(_ROOM_PATIENCE, lambda: not self._queue.is_full())
+        try:
+            self._queue.append((event, owned))
+        finally:
             self._courier.notify()
 
     def flush(self, timeout: float) -> bool:
@@ -53,19 +68,43 @@ class Emitter:
         transport_flush = getattr(self.client and self.client.transport, "flush", None)
         return bool(transport_flush(timeout)) and done if callable(transport_flush) else done
 
-    def leave(self) -> None:
-        """At the end of the process: wait for what is under way."""
+    @guarded("waiting for the delivery of events", None)
+    def settle(self) -> None:
+        """Wait for what is in memory alone, as long as the other side takes events."""
         if not self._quick:
-            self._courier.leave(self.config.exit_timeout)
+            self._courier.settle(self.config.exit_timeout)
+        transport = self.client and self.client.transport
+        for each in getattr(transport, "transports", None) or [transport]:
+            if isinstance(each, BatchTransport):
+                each.settle(self.config.exit_timeout)
 
-    def _deliver(self, events: list[Event]) -> int:
-        for event in events:
+    def leave(self) -> None:
+        """At the end of the process: wait for what is under way, and say what is lost."""
+        if not self._quick:
+            done = self._courier.leave(self.config.exit_timeout)
+            warn_of_loss(self._courier.missed + (0 if done else self._queue.size()))
+
+    def _hand_over(self, client: OpenLineageClient, event: Event, *, owned: bool) -> None:
+        if not owned:
+            client.emit(event)
+            return
+        with lives.owned():
+            client.emit(event)
+        if isinstance(event, RunEvent) and event.eventType in _ENDS:
+            lives.forget(event.run.runId)
+
+    def _deliver(self, items: list[tuple[Event, bool]]) -> int:
+        for event, owned in items:
             try:
                 if self.client is not None:
-                    self.client.emit(event)
+                    if self._process != os.getpid():
+                        self._process = os.getpid()
+                        take_own_session(self.client.transport)
+                    self._hand_over(self.client, event, owned=owned)
             except Exception as problem:  # the client's transport has retried; what it gives up is lost
+                self._courier.missed += 1
                 warn_once(f"lineage: an event is lost: {describe(problem)}")
-        return len(events)
+        return len(items)
 
 
 def is_quick(transport: Transport) -> bool:
@@ -116,7 +155,10 @@ def _make(client: OpenLineageClient | None = None, **settings: Any) -> Emitter:
 def _client() -> OpenLineageClient | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return OpenLineageClient()
+        client = OpenLineageClient()
+    if client.transport:
+        mind_pages(client.transport)
+    return client
 
 
 def configure(
@@ -150,9 +192,10 @@ def flush(timeout: float = 5.0) -> bool:
     return emitter().flush(timeout)
 
 
-@atexit.register
 def _leave() -> None:
-    """What is left here first: it may go to a transport that has to be left, too."""
+    """Before the transports are left: what waits here may go to one of them."""
     if _emitter is not None:
         _emitter.leave()
-    leave_all()
+
+
+process.at_end(_leave)

@@ -57,6 +57,7 @@ class ActiveRun(Protocol):
     ancestry: Ancestry
     outer: ActiveRun | None
     ended: bool
+    process: int
 
 
 def _run_and_job(ref: RunRef) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 import threading
+import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -22,12 +23,24 @@ from .events import EventType
 from .facets import Facet, complete_facet, engine_facet, error_facet, job_type_facet
 from .guard import describe, guarded, warn_once
 from .parents import Ancestry, RunRef
+from .process import is_child
 from .template import Template, load_template
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 type Parent = LineageRun | RunRef | bool | None
+
+_runs: Final[weakref.WeakSet[LineageRun]] = weakref.WeakSet()
+
+
+def _own_locks() -> None:
+    """After a fork: a thread of the parent's may have held a run's lock, and there is none here to give it back."""
+    for run in list(_runs):
+        run._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_own_locks)
 
 _ABORTS: Final = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
 
@@ -47,10 +60,12 @@ class LineageRun:
         self.ended = False
         self.terminated = False
         """Whether the terminal event was emitted."""
-        self._process = os.getpid()
+        self.process = os.getpid()
+        self._owned = False
         self._plan = plan
         self._connector = plan.connector
         self._lock = threading.RLock()
+        _runs.add(self)
         self._began = ""
         self._inputs = Datasets("inputs", datasets_namespace)
         self._outputs = Datasets("outputs", datasets_namespace)
@@ -148,11 +163,12 @@ class LineageRun:
     def start(self) -> None:
         """Emit START."""
         self._began = events.event_time()
+        self._owned = True
         self.emit(EventType.START, self._began)
 
     def end(self, problem: BaseException | None) -> None:
         """Emit the terminal event that the outcome of the body asks for; in a forked copy of the run, nothing."""
-        if self._process != os.getpid():
+        if self.process != os.getpid():
             return
         kind, described = _outcome(problem)
         with self._lock:
@@ -163,17 +179,24 @@ class LineageRun:
                 add_schemas(connector, self._inputs, self._outputs, self._plan.emitter.config.lookup_timeout)
         self.emit(kind, self._end_time())
         self.terminated = True
-        if self.outer is None:
-            self._wait()
+        if self.is_outermost():
+            self.wait()
+
+    def is_outermost(self) -> bool:
+        """Whether no run of this process encloses it; one that was inherited by a fork is the parent's to end."""
+        return self.outer is None or self.outer.process != self.process
 
     def _end_time(self) -> str:
         """Now; never before the start, whatever happens to the system's clock."""
         return max(events.event_time(), self._began)
 
     @guarded("waiting for the delivery of events", None)
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait for the delivery where it is wanted, and where the process may be gone at any moment."""
         if (seconds := self._plan.emitter.config.wait) > 0:
             self._plan.emitter.flush(seconds)
+        elif is_child():
+            self._plan.emitter.settle()
 
     @guarded("emitting an event", None)
     def emit(self, kind: EventType, moment: str | None = None) -> None:
@@ -190,7 +213,7 @@ class LineageRun:
                 mask_tree(self._inputs.snapshot(self._inputs)),
                 mask_tree(self._outputs.snapshot(self._inputs)),
             )
-        self._plan.emitter.emit(event)
+        self._plan.emitter.emit(event, owned=self._owned and self.process == os.getpid())
 
 
 @guarded("reading facets", None)
@@ -450,6 +473,8 @@ def _emit_one(plan: lineage_run, kind: EventType | str, moment: str | datetime |
     else:
         run = LineageRun(plan, outer, plan.ancestry(outer))
     run.emit(known, _time(moment))
+    if is_child() and run.is_outermost():
+        run.wait()
 
 
 def _time(moment: str | datetime | None) -> str:

@@ -9,11 +9,13 @@ transport:
 
 from __future__ import annotations
 
-import atexit
+import copy
+import functools
 import hashlib
 import json
 import os
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 from urllib.parse import urljoin
@@ -25,14 +27,17 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport import Config, HttpConfig, HttpTransport, Transport, get_default_factory
 
 from lineagelog.errors import InputError, SettingsError
-from lineagelog.spool import DEFAULT_MAX_BYTES, Spool
+from lineagelog.spool import DEFAULT_MAX_BYTES, Spool, SpoolReader
 
+from . import lives, process
 from .courier import Courier, MemoryQueue, Pace, TryLaterError
 from .events import Event, event_from_plain
 from .guard import describe, warn_once
+from .lives import Lives, is_owned
 
 _UNSUPPORTED: Final = frozenset((404, 405, 501))
-_AGAIN: Final = frozenset((401, 403, 404, 407, 408, 425, 429))
+_PAGES: Final = ("text/html", "application/xhtml+xml")
+_AGAIN: Final = frozenset((401, 403, 404, 405, 407, 408, 421, 425, 426, 429))
 """Client errors that are not the event's fault: a token, an address or a load that may be right later."""
 _WHOLE_BATCH_REFUSED: Final = frozenset((400, 413, 415, 422))
 _ONE_ATTEMPT: Final = {"total": 0, "connect": 0, "read": 0, "status": 0, "raise_on_status": False}
@@ -66,7 +71,8 @@ class BatchTransport(HttpTransport):
 
     Settings, beyond those of the client's ``http``: ``batch_endpoint`` (the endpoint and ``/batch``), ``batch_size``
     (100 events), ``batch_bytes`` (4 MiB), ``flush_interval`` (0.5 s until a batch that is not full is sent),
-    ``queue_size`` (10,000 events in memory; more are dropped and logged), ``exit_timeout`` (2 s).
+    ``queue_size`` (10,000 events in memory; more are dropped and logged), ``exit_timeout`` (2 s at the end of the
+    process without a delivery).
     """
 
     kind = "lineagelog_batch"
@@ -80,15 +86,29 @@ class BatchTransport(HttpTransport):
         self._batching = config.batch_size > 1
         self._batch_endpoint = config.batch_endpoint or f"{config.endpoint.rstrip('/')}/batch"
         self._queue: MemoryQueue[bytes] = MemoryQueue(config.queue_size)
-        pace = Pace(config.batch_size, config.batch_bytes, linger=config.flush_interval, patience=config.exit_timeout)
+        pace = Pace(
+            config.batch_size,
+            config.batch_bytes,
+            linger=config.flush_interval,
+            patience=config.exit_timeout,
+            answer=config.timeout + 1 if config.exit_timeout else 0.0,
+        )
         self._courier = Courier(self._queue, self.deliver, pace)
         self._exit_timeout = config.exit_timeout
+        self._process = os.getpid()
         _close_at_exit(self)
 
     def emit(self, event: Event) -> None:  # type: ignore[override]  # the client's gives the response
         """Queue an event; it is sent in the background. Raises SpoolError when the queue is full."""
-        self._queue.append(serialized(event))
-        self._courier.notify()
+        process.arm()
+        try:
+            self._queue.append(serialized(event))
+        finally:
+            self._courier.notify()
+
+    def settle(self, patience: float) -> bool:
+        """Wait as long as events are delivered, until none was for so many seconds; whether all are."""
+        return self._courier.settle(patience)
 
     def flush(self, timeout: float = -1) -> bool:
         """Wait until all events are delivered; whether they are."""
@@ -102,7 +122,8 @@ class BatchTransport(HttpTransport):
 
     def leave(self) -> None:
         """At the end of the process."""
-        self._courier.leave(self._exit_timeout)
+        if not self._courier.leave(self._exit_timeout):
+            warn_of_loss(self._queue.size())
 
     # --- delivery ---------------------------------------------------------------------------------------------------
 
@@ -163,12 +184,16 @@ class BatchTransport(HttpTransport):
                 if index == 0:
                     raise
                 return index, refused
+            self._courier.moved()
             if not _accepted(response):
                 refused += 1
                 _refused(event, f"HTTP {response.status_code} {response.text[:200]}")
         return len(events), refused
 
     def _post(self, endpoint: str, body: bytes) -> requests.Response:
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            take_own_session(self)
         data, headers = self._prepare_request(body.decode())
         cert = getattr(self, "cert", None)  # older clients have none
         options: dict[str, Any] = {"cert": cert} if cert is not None else {}
@@ -187,13 +212,49 @@ class BatchTransport(HttpTransport):
             raise TryLaterError(f"{self.url}: {describe(problem)}") from problem
 
 
+def take_own_session(transport: Transport) -> None:
+    """In a forked child: connections of its own, as on shared ones the answers to parent and child get mixed up.
+
+    The parent's are neither used nor closed, nor are the locks around them, which a fork may have left held.
+    """
+    for each in getattr(transport, "transports", None) or [transport]:
+        if isinstance(each, HttpTransport) and each._session is not None:
+            each._session = copy.deepcopy(each._session)  # as sessions pickle: settings without connections
+
+
+def mind_pages(transport: Transport) -> None:
+    """Make the client's own http transports raise where a page for people answers: they take its 200 for a yes."""
+    for each in getattr(transport, "transports", None) or [transport]:
+        if type(each) is HttpTransport:
+            each.emit = functools.partial(_emit_minding_pages, each.emit)  # type: ignore[method-assign]
+
+
+def _emit_minding_pages(emit: Callable[[Event], requests.Response], event: Event) -> requests.Response:
+    response = emit(event)
+    if isinstance(response, requests.Response) and not _accepted(response):
+        raise _later(response)
+    return response
+
+
+def warn_of_loss(count: int) -> None:
+    """Say at the end of the process how many events were in memory."""
+    if count:
+        warn_once(f"lineage: {count} events were not delivered before the end of the process, and are lost")
+
+
 def serialized(event: Event) -> bytes:
     """An event as the client's http transport would send it."""
     return Serde.to_json(event).encode()
 
 
 def _accepted(response: requests.Response) -> bool:
-    return 200 <= response.status_code < 300
+    return 200 <= response.status_code < 300 and not _is_page(response)
+
+
+def _is_page(response: requests.Response) -> bool:
+    """Whether a page for people answers: a sign-in form, a portal. It has taken no event, whatever its status."""
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return bool(response.history) or kind in _PAGES or response.content[:64].lstrip()[:1] == b"<"
 
 
 def _refusing(response: requests.Response) -> bool:
@@ -206,7 +267,8 @@ def _later(response: requests.Response) -> TryLaterError:
         after = min(300.0, max(0.0, float(response.headers.get("Retry-After", ""))))
     except ValueError:
         after = None
-    return TryLaterError(f"{response.url} answers {response.status_code}", after=after, answered=True)
+    page = " with a page, as sign-in forms do" if _is_page(response) else ""
+    return TryLaterError(f"{response.url} answers {response.status_code}{page}", after=after, answered=True)
 
 
 def _failed_events(response: requests.Response) -> list[dict[str, Any]]:
@@ -288,13 +350,20 @@ class SpoolTransport(Transport):
         self._spool = Spool(Path(config.folder).expanduser(), max_bytes=config.max_bytes, fsync=config.fsync)
         self._exit_timeout = config.exit_timeout
         self._inner = _deliverer(dict(config.transport))
-        self._courier = Courier(_SpoolQueue(self._spool), self._inner.deliver, Pace())
+        self._lives = Lives(self._spool.folder, self._spool.append)
+        self._courier = Courier(_SpoolQueue(self._spool, self._lives), self._inner.deliver, Pace())
         _close_at_exit(self)
 
     def emit(self, event: Event) -> None:  # type: ignore[override]
         """Write an event to the spool. Raises SpoolError (full, disk error)."""
-        self._spool.append(serialized(event))
-        self._courier.notify()
+        process.arm()
+        record = serialized(event)
+        if is_owned():
+            self._lives.note(record)
+        try:
+            self._spool.append(record)
+        finally:
+            self._courier.notify()  # a spool that is full most of all has to be drained
 
     def flush(self, timeout: float = -1) -> bool:
         """Wait until the spool is empty; whether it is."""
@@ -312,12 +381,17 @@ class SpoolTransport(Transport):
 class _SpoolQueue:
     """A spool as the courier wants it."""
 
-    def __init__(self, spool: Spool) -> None:
-        self.append, self.reader = spool.append, spool.reader
-        self._stats = spool.stats
+    def __init__(self, spool: Spool, lives: Lives) -> None:
+        self.append = spool.append
+        self._spool, self._lives = spool, lives
+
+    def reader(self) -> SpoolReader:
+        self._lives.end_orphans()
+        return self._spool.reader()
 
     def waiting(self) -> bool:
-        return self._stats().waiting_bytes > 0
+        self._lives.end_orphans()
+        return self._spool.stats().waiting_bytes > 0
 
 
 class _Deliverer(Protocol):
@@ -338,10 +412,16 @@ class _EventByEvent:
                 _refused(event, describe(problem))
                 continue
             try:
-                self._transport.emit(rebuilt)
+                answer: Any = self._transport.emit(rebuilt)
+                if isinstance(answer, requests.Response) and not _accepted(answer):
+                    raise _later(answer)
                 flush = getattr(self._transport, "wait_for_completion", None)
                 if flush is not None and flush(10.0) is False:
                     raise TimeoutError(f"{self._transport.kind} does not confirm")
+            except TryLaterError:
+                if index:
+                    return index
+                raise
             except Exception as problem:
                 if index:
                     return index
@@ -396,9 +476,12 @@ def _close_at_exit(transport: BatchTransport | SpoolTransport) -> None:
     _open.add(transport)
 
 
-@atexit.register
 def leave_all() -> None:
     """Wait for what is under way, at the end of the process; each transport once."""
     for transport in list(_open):
         _open.discard(transport)
         transport.leave()
+    lives.leave()
+
+
+process.at_end(leave_all)
