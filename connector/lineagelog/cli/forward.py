@@ -21,7 +21,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder, ForwardTarget, Sender, Sent
-    from lineagelog.store.forwarding import CursorRow, Forwarding, LetterRow
+    from lineagelog.store.forwarding import CursorRow, Forwarding, Known, LetterRow
 
 _STATUS: Final = ("target", "state", "lag_events", "lag_seconds", "rate", "delivered", "parked", "filtered", "problem")
 _LETTERS: Final = ("id", "target", "state", "reason", "status", "count", "last_parked_at", "run_id", "detail")
@@ -212,12 +212,12 @@ def require_any(target: ForwardTarget) -> None:
         require(target)
 
 
-def open_any(target: ForwardTarget, file_size: int | None) -> Sender:
+def open_any(target: ForwardTarget, known: Known) -> Sender:
     """The sender of any kind of target: here Kafka is wired to forwarding."""
     from lineagelog.forward import Kind, open_sender
 
     if target.kind is not Kind.KAFKA:
-        return open_sender(target, file_size)
+        return open_sender(target, known)
     return _kafka_opener()(target)
 
 

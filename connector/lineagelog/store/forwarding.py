@@ -11,6 +11,7 @@ from typing import Any, Final
 import psycopg
 from msgspec import Struct
 from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from lineagelog.errors import StoreUnavailable, TargetBusy
@@ -37,6 +38,11 @@ class Position(Struct, frozen=True, order=True, gc=False):
 
 
 START: Final = Position(0, 0)
+NOT_BEGUN: Final = Position(0, -1)
+"""Of a target that was only probed, or sent ranges: nothing is owed to it, and a forward begins as for a new one."""
+
+type Learnt = dict[str, Any]
+"""What a sender has found out about its target, as JSON; only the sender knows what it means."""
 
 
 class Selection(Struct, frozen=True):
@@ -97,6 +103,23 @@ class Progress(Struct, frozen=True):
     rate: float | None = None
 
 
+class Known(Struct, frozen=True):
+    """What is remembered of a target that is about to be forwarded to."""
+
+    position: Position | None = None
+    """None where nothing was begun."""
+    file_size: int | None = None
+    learnt: Learnt | None = None
+
+
+class Forgotten(Struct, frozen=True):
+    """What went with a target."""
+
+    delivered: int
+    lag_events: int
+    parked: int
+
+
 class CursorRow(Struct, frozen=True):
     """How far a target is."""
 
@@ -111,8 +134,18 @@ class CursorRow(Struct, frozen=True):
     problem: str | None
     problem_at: datetime | None
     updated_at: datetime
+    learnt: Learnt | None
+    gap: int
+    """Events that a purge has taken before they were sent."""
+    gap_before: datetime | None
+    """The latest cut-off of such a purge."""
     is_running: bool
     """Whether a process forwards to it at this moment."""
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether it is to get all that arrives, and not only what it was sent by hand."""
+        return self.position != NOT_BEGUN
 
 
 class Lag(Struct, frozen=True):
@@ -265,7 +298,8 @@ class Forwarding:
                       (SELECT min(arrival) - 1 FROM {self._event}
                        WHERE (arrival_xid, arrival) > (c.arrival_xid, c.arrival) OR arrival > (
                          SELECT max(arrival) FROM {self._event} WHERE {_FOREIGN})),
-                      (SELECT max(arrival) FROM {self._event}), 0)"""
+                      (SELECT max(arrival) FROM {self._event}), 0)
+                    WHERE arrival >= 0"""
             )
             moved = connection.execute(
                 f"UPDATE {self._event} SET arrival_xid = '{origin.xid}' WHERE arrival_xid <> '{origin.xid}'"
@@ -280,7 +314,7 @@ class Forwarding:
         query = f"""
             SELECT target, arrival_xid::text::bigint, arrival, delivered,
               (SELECT count(*) FROM {self._letter} l WHERE l.target = c.target AND l.state = 'parked'),
-              filtered, file_size, rate, problem, problem_at, updated_at
+              filtered, file_size, rate, problem, problem_at, updated_at, learnt, gap, gap_before
             FROM {self._cursor} c ORDER BY target"""
         with translated_errors(), driver_connection(self.engine) as connection:
             rows = connection.execute(query).fetchall()
@@ -289,6 +323,26 @@ class Forwarding:
             CursorRow(*(target, Position(xid, arrival), *rest, self._key(target) in locks))
             for target, xid, arrival, *rest in rows
         ]
+
+    def remember(self, target: str, learnt: Learnt) -> None:
+        """Keep what was found out about a target, beside whoever forwards to it."""
+        query = f"""
+            INSERT INTO {self._cursor} (target, arrival_xid, arrival, learnt) VALUES (%s, %s::text::xid8, %s, %s)
+            ON CONFLICT (target) DO UPDATE SET learnt = excluded.learnt"""
+        values = (target, str(NOT_BEGUN.xid), NOT_BEGUN.arrival, Jsonb(learnt))
+        with translated_errors(), driver_connection(self.engine) as connection:
+            connection.execute(query, values)
+            connection.commit()
+
+    def forget(self, target: str) -> Forgotten | None:
+        """Remove the cursor of a target and its parked events; None if there is none. Raises TargetBusy."""
+        row = {each.target: each for each in self.cursors()}.get(target)
+        if row is None:
+            return None
+        with self.lease(target) as lease:
+            lag = self.lag(row.position).events if row.is_begun else 0
+            lease.forget()
+        return Forgotten(row.delivered, lag, row.parked)
 
     def lag(self, after: Position) -> Lag:
         """How much has arrived after a place."""
@@ -386,20 +440,37 @@ class Lease:
         self._connection, self._target = connection, target
         self._cursor, self._letter = cursor, letter
 
-    def position(self) -> tuple[Position, int | None] | None:
-        """Where the target is, and the size of its file; None for a target that never was forwarded to."""
-        query = f"SELECT arrival_xid::text::bigint, arrival, file_size FROM {self._cursor} WHERE target = %s"
+    def recall(self) -> Known:
+        """What is remembered of the target."""
+        query = f"SELECT arrival_xid::text::bigint, arrival, file_size, learnt FROM {self._cursor} WHERE target = %s"
         with translated_errors():
             row = self._connection.execute(query, (self._target,)).fetchone()
-        return None if row is None else (Position(row[0], row[1]), row[2])
+        if row is None:
+            return Known()
+        position = Position(row[0], row[1])
+        return Known(None if position == NOT_BEGUN else position, row[2], row[3])
 
     def begin(self, position: Position) -> None:
-        """Remember where a new target begins."""
+        """Remember where a new target begins; NOT_BEGUN changes nothing for one that is known."""
         query = f"""
-            INSERT INTO {self._cursor} (target, arrival_xid, arrival) VALUES (%s, %s::text::xid8, %s)
-            ON CONFLICT (target) DO NOTHING"""
+            INSERT INTO {self._cursor} AS c (target, arrival_xid, arrival) VALUES (%s, %s::text::xid8, %s)
+            ON CONFLICT (target) DO UPDATE SET arrival_xid = excluded.arrival_xid, arrival = excluded.arrival
+            WHERE c.arrival < 0"""
         with translated_errors():
             self._connection.execute(query, (self._target, str(position.xid), position.arrival))
+
+    def remember(self, learnt: Learnt) -> None:
+        """Keep what the sender has found out about the target."""
+        with translated_errors():
+            self._connection.execute(
+                f"UPDATE {self._cursor} SET learnt = %s WHERE target = %s", (Jsonb(learnt), self._target)
+            )
+
+    def forget(self) -> None:
+        """Remove the target's place and its parked events."""
+        with translated_errors(), self._connection.transaction():
+            for table in (self._letter, self._cursor):
+                self._connection.execute(f"DELETE FROM {table} WHERE target = %s", (self._target,))
 
     def save(self, progress: Progress) -> None:
         """Move the cursor and park what was refused, in one transaction."""
