@@ -184,7 +184,7 @@ class LetterRow(Struct, frozen=True):
 _COLUMNS: Final = """e.arrival_xid::text::bigint, e.arrival, e.run_id, e.event_time, e.event_type, e.event_hash,
     e.job_namespace, e.job_name, e.raw IS NOT NULL"""
 _BODY: Final = "coalesce(e.raw, convert_to(e.event::text, 'UTF8'))"
-_WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace LIKE ANY (%(namespaces)s::text[]))
+WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace LIKE ANY (%(namespaces)s::text[]))
     AND NOT e.job_namespace LIKE ANY (%(not_namespaces)s::text[])
     AND (cardinality(%(jobs)s::text[]) = 0 OR e.job_name LIKE ANY (%(jobs)s::text[]))
     AND NOT e.job_name LIKE ANY (%(not_jobs)s::text[])
@@ -193,7 +193,7 @@ _WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace 
     AND (cardinality(%(kinds)s::text[]) = 0 OR e.event_kind = ANY (%(kinds)s::text[]))"""
 _ENDED: Final = "arrival_xid < pg_snapshot_xmin(pg_current_snapshot())"
 """Transactions that have ended, as this statement sees them: no event can appear among them any more."""
-_FOREIGN: Final = "arrival_xid >= pg_snapshot_xmax(pg_current_snapshot())"
+FOREIGN: Final = "arrival_xid >= pg_snapshot_xmax(pg_current_snapshot())"
 _AFTER: Final = "(arrival_xid, arrival) > (%(xid)s::text::xid8, %(arrival)s::bigint)"
 
 
@@ -241,14 +241,13 @@ class Forwarding:
     def _read(
         self, inner: str, order: str, values: dict[str, Any], selection: Selection, limit: int, max_bytes: int
     ) -> Page:
-        wanted = f"CASE WHEN {_WANTED} THEN {_BODY} END"
+        wanted = f"CASE WHEN {WANTED} THEN {_BODY} END"
         query = f"SELECT {_COLUMNS}, {wanted} FROM ({inner}) e ORDER BY {order}"
-        patterns = {name: list(getattr(selection, name)) for name in Selection.__struct_fields__}
         events: list[StoredEvent] = []
         size = 0
         with translated_errors(), driver_connection(self.engine) as connection, connection.cursor() as cursor:
             # rows come one by one, so that a page of very large events is cut before it is in memory
-            rows: Any = cursor.stream(query, values | patterns | {"limit": limit}, binary=True)
+            rows: Any = cursor.stream(query, values | wanted_values(selection) | {"limit": limit}, binary=True)
             for xid, arrival, *rest in rows:
                 event = StoredEvent(Position(xid, arrival), *rest)
                 events.append(event)
@@ -280,7 +279,7 @@ class Forwarding:
 
         They come from another cluster, by pg_dump or logical replication, and would wait for years: see rebase().
         """
-        return bool(self._one(f"SELECT EXISTS (SELECT 1 FROM {self._event} WHERE {_FOREIGN})", {})[0])
+        return bool(self._one(f"SELECT EXISTS (SELECT 1 FROM {self._event} WHERE {FOREIGN})", {})[0])
 
     def rebase(self) -> int:
         """Give the events of a restored store a place before all that arrives from now on; how many.
@@ -297,7 +296,7 @@ class Forwarding:
                 f"""UPDATE {self._cursor} c SET arrival_xid = '{origin.xid}', arrival = coalesce(
                       (SELECT min(arrival) - 1 FROM {self._event}
                        WHERE (arrival_xid, arrival) > (c.arrival_xid, c.arrival) OR arrival > (
-                         SELECT max(arrival) FROM {self._event} WHERE {_FOREIGN})),
+                         SELECT max(arrival) FROM {self._event} WHERE {FOREIGN})),
                       (SELECT max(arrival) FROM {self._event}), 0)
                     WHERE arrival >= 0"""
             )
@@ -531,6 +530,11 @@ class Lease:
             WHERE target = %(target)s"""
         with translated_errors():
             self._connection.execute(query, {"problem": problem, "target": self._target})
+
+
+def wanted_values(selection: Selection) -> dict[str, Any]:
+    """The parameters of WANTED."""
+    return {name: list(getattr(selection, name)) for name in Selection.__struct_fields__}
 
 
 def _between(since: datetime | None, until: datetime | None) -> tuple[list[str], dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
-from msgspec import Struct
+from msgspec import Struct, structs
 from psycopg import errors as pg
 
 from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
@@ -27,6 +27,7 @@ from .engine import driver_connection, translated_errors
 from .log import LogStore
 from .partitions import advisory_key
 from .schema import LogStoreSchema
+from .unforwarded import Owed, Unforwarded, Wish
 
 STATEMENT_TIMEOUT: Final = "30s"
 """Of each batch."""
@@ -55,6 +56,8 @@ class Purged(Struct, frozen=True):
     tests: int
     schema_versions: int
     lineage_versions: int
+    unforwarded: dict[str, int] = {}
+    """Of the events, those that a target of forwarding has not got; by target."""
 
     @property
     def rows(self) -> int:
@@ -70,6 +73,8 @@ def purge(
     batch: int = 1000,
     dry_run: bool = False,
     progress: Progress | None = None,
+    wishes: Mapping[str, Wish] | None = None,
+    even_unforwarded: bool = False,
 ) -> Purged:
     """Delete what is older than ``cutoff`` (with a time zone, not in the future), in batches of ``batch`` rows.
 
@@ -77,6 +82,9 @@ def purge(
     it once no other job shares the run id. A dry run changes nothing and counts what would go. Raises StoreError if
     another purge is at work on this store, or for a cut-off that cannot be meant; StoreUnavailable if a lock is not to
     be had for long: then run it again.
+
+    Events that a target of forwarding has not got yet (``wishes``: those of the settings) are StoreError, too, and
+    nothing is deleted; with ``even_unforwarded`` they go, and the target's cursor tells of the gap.
     """
     if cutoff.tzinfo is None:
         raise StoreError(f"the cut-off {cutoff.isoformat()} names no time zone")
@@ -87,8 +95,12 @@ def purge(
         _refuse_future(connection, cutoff)
         if not dry_run:
             _refuse_other_roles(connection, store.schema)
+        guard = Unforwarded(store.schema, cutoff, wishes or {})
+        owed = _owed(connection, guard, refuses=not dry_run and not even_unforwarded)
         work = _Purge(connection, store.schema, cutoff, batch, progress)
-        return work.count() if dry_run else work.run()
+        work.before_floor = partial(guard.record, owed=owed) if even_unforwarded else guard.refuse
+        purged = work.count() if dry_run else work.run()
+        return structs.replace(purged, unforwarded={each.target: each.events for each in owed})
 
 
 @contextmanager
@@ -126,8 +138,22 @@ def _refuse_other_roles(connection: psycopg.Connection[Any], schema: LogStoreSch
         raise StoreReadOnly(f"the database refuses writes: no permission to delete from {', '.join(refused)}")
 
 
+def _owed(connection: psycopg.Connection[Any], guard: Unforwarded, *, refuses: bool) -> tuple[Owed, ...]:
+    """What targets have not got, looked up before any lock is taken: it is a long look only where it is much."""
+    try:
+        if refuses:
+            guard.refuse(connection)
+            return ()
+        return guard.owed(connection)
+    finally:
+        connection.rollback()
+
+
 class _Purge:
     """One purge on one connection."""
+
+    before_floor: Callable[[psycopg.Connection[Any]], None] | None = None
+    """Called in the transaction that raises the floor, while no writer is at work; what it raises ends the purge."""
 
     def __init__(
         self,
@@ -212,6 +238,8 @@ class _Purge:
 
         def move() -> int | None:
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            if self.before_floor is not None and self._moves_floor():
+                self.before_floor(self._connection)
             row = self._connection.execute(raise_floor, self._parameters).fetchone()
             return None if row is None else int(row[0])
 
