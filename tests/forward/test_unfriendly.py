@@ -11,7 +11,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -400,6 +400,42 @@ def test_follower_waits_out_a_captive_portal(log: LogStore, forwarding: Forwardi
     (row,) = forwarding.cursors()
     assert (row.learnt or {}).get("batches") is not False
     assert len(receiver.stored) == 12
+
+
+@contextmanager
+def never_ending(part: bytes, pause: threading.Event) -> Iterator[str]:
+    """A server that says 200 and then goes on and on; ``pause`` set = as fast as it can."""
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            _request_head(connection)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+            while True:
+                connection.sendall(part)
+                pause.wait(0.05)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/api/v1/lineage"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    ("part", "is_fast", "message"), [(b" " * 65536 + b"x", True, "text/plain is no answer"), (b"x", False, "in time")]
+)
+def test_answer_without_an_end(log: LogStore, forwarder: Make, part: bytes, is_fast: bool, message: str) -> None:
+    """It is cut, or it is a time-out: it neither fills the memory nor holds a lane for ever."""
+    store_all(log, [event(1)])
+    pause = threading.Event()
+    if is_fast:
+        pause.set()
+    with never_ending(part, pause) as url, pytest.raises(TargetUnavailable, match=message):
+        forwarder(url, timeout=10.0 if is_fast else 0.5, give_up=0.1).run()
 
 
 # --- killed in the middle -------------------------------------------------------------------------------------------

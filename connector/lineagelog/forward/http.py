@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import ssl
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
@@ -24,6 +25,9 @@ NO_BATCH: Final = frozenset((404, 405, 501))
 """What a server without a batch endpoint says."""
 _DONE: Final = frozenset((Verdict.DELIVERED, Verdict.REFUSED))
 _GZIP_LEVEL: Final = 3
+_MAX_ANSWER: Final = 16 * 1024 * 1024
+"""Bytes of an answer: far more than a batch whose every event has failed."""
+_OF_THE_WIRE: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
 class HttpSender:
@@ -167,10 +171,10 @@ class HttpSender:
             body = gzip.compress(body, _GZIP_LEVEL)
             headers["Content-Encoding"] = "gzip"
         try:
-            response = self._client.post(url, content=body, headers=headers | self._credentials.headers())
+            response = self._exchange(url, body, headers | self._credentials.headers())
             if response.status_code == 401 and self._credentials.can_renew:
                 self._credentials.forget()
-                response = self._client.post(url, content=body, headers=headers | self._credentials.headers())
+                response = self._exchange(url, body, headers | self._credentials.headers())
         except TokenError as error:
             unreachable = error.status is None or error.status >= 500 or error.status in BUSY
             return Answer(Verdict.AGAIN if unreachable else Verdict.HELD, error.status, str(error))
@@ -179,6 +183,21 @@ class HttpSender:
         except (httpx2.TransportError, OSError) as error:
             return Answer(Verdict.AGAIN, detail=mask_text(str(error))[:DETAIL_LENGTH] or type(error).__name__)
         return response
+
+    def _exchange(self, url: str, body: bytes, headers: dict[str, str]) -> httpx2.Response:
+        """Post, and read the answer; one without end is cut, and one that trickles in is a time-out."""
+        ends = time.monotonic() + self._target.timeout
+        read = bytearray()
+        with self._client.stream("POST", url, content=body, headers=headers) as response:
+            for part in response.iter_bytes():
+                read += part[: _MAX_ANSWER - len(read)]
+                if len(read) >= _MAX_ANSWER:
+                    break
+                if time.monotonic() > ends:
+                    raise httpx2.ReadTimeout("the answer does not end")
+        # what was read is decoded already
+        kept = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_THE_WIRE]
+        return httpx2.Response(response.status_code, headers=kept, content=bytes(read))
 
 
 def _trust(target: ForwardTarget) -> ssl.SSLContext | bool:
