@@ -8,9 +8,11 @@
 -- parameters: cutoff
 UPDATE openlineage.ol_store SET retention_floor=greatest(openlineage.ol_store.retention_floor, :cutoff::TIMESTAMP WITH TIME ZONE);
 
--- purge events: Delete the raw events.
+-- purge events: Delete the raw events, but those that a target of forwarding has not got yet.
 -- parameters: cutoff
-DELETE FROM openlineage.ol_event WHERE openlineage.ol_event.event_time < :cutoff::TIMESTAMP WITH TIME ZONE;
+DELETE FROM openlineage.ol_event WHERE openlineage.ol_event.event_time < :cutoff::TIMESTAMP WITH TIME ZONE AND NOT (EXISTS (SELECT *
+FROM openlineage.ol_forward_cursor
+WHERE openlineage.ol_forward_cursor.arrival >= 0 AND (openlineage.ol_event.arrival_xid, openlineage.ol_event.arrival) > (openlineage.ol_forward_cursor.arrival_xid, openlineage.ol_forward_cursor.arrival)));
 
 -- purge assertions: Delete the assertions.
 -- parameters: cutoff

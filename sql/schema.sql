@@ -95,6 +95,9 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_forward_cursor (
 	problem_at TIMESTAMP WITH TIME ZONE,
 	created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
 	updated_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	learnt JSONB,
+	gap BIGINT DEFAULT 0 NOT NULL,
+	gap_before TIMESTAMP WITH TIME ZONE,
 	PRIMARY KEY (target)
 );
 
@@ -285,7 +288,7 @@ CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_before_2000" PARTITION OF "op
 
 CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_from_2100" PARTITION OF "openlineage"."ol_event" FOR VALUES FROM ('2100-01-01 00:00:00+00') TO (MAXVALUE);
 
-INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 2) ON CONFLICT (id) DO NOTHING;
+INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 3) ON CONFLICT (id) DO NOTHING;
 
 DO $migrate$ BEGIN -- to version 2: offsets of Kafka partitions
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 2 THEN
@@ -296,6 +299,19 @@ DO $migrate$ BEGIN -- to version 2: offsets of Kafka partitions
           AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
       LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_kafka_offset" TO ' || given.role; END LOOP; END;
     UPDATE "openlineage"."ol_store" SET version = 2 WHERE id = 1;
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, and what a purge took before it was sent
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 3 THEN
+    ALTER TABLE "openlineage"."ol_forward_cursor" ADD COLUMN IF NOT EXISTS learnt JSONB;
+    ALTER TABLE "openlineage"."ol_forward_cursor" ADD COLUMN IF NOT EXISTS gap BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE "openlineage"."ol_forward_cursor" ADD COLUMN IF NOT EXISTS gap_before TIMESTAMP WITH TIME ZONE;
+    COMMENT ON COLUMN "openlineage"."ol_forward_cursor".arrival IS '-1 = not begun: ranges or a probe only';
+    COMMENT ON COLUMN "openlineage"."ol_forward_cursor".learnt IS 'what the endpoint takes: batches, bytes of a request';
+    COMMENT ON COLUMN "openlineage"."ol_forward_cursor".gap IS 'events purged before they were sent';
+    COMMENT ON COLUMN "openlineage"."ol_forward_cursor".gap_before IS 'the latest cut-off of such a purge';
+    UPDATE "openlineage"."ol_store" SET version = 3 WHERE id = 1;
   END IF;
 END $migrate$;
 
@@ -343,11 +359,19 @@ COMMENT ON COLUMN openlineage.ol_forward_cursor.target IS 'name of the target in
 
 COMMENT ON COLUMN openlineage.ol_forward_cursor.arrival_xid IS 'with arrival: the last event that is done';
 
+COMMENT ON COLUMN openlineage.ol_forward_cursor.arrival IS '-1 = not begun: ranges or a probe only';
+
 COMMENT ON COLUMN openlineage.ol_forward_cursor.file_size IS 'bytes of a target file that are complete';
 
 COMMENT ON COLUMN openlineage.ol_forward_cursor.rate IS 'events per second, lately';
 
 COMMENT ON COLUMN openlineage.ol_forward_cursor.problem IS 'why nothing is delivered now; NULL = nothing is wrong';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.learnt IS 'what the endpoint takes: batches, bytes of a request';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.gap IS 'events purged before they were sent';
+
+COMMENT ON COLUMN openlineage.ol_forward_cursor.gap_before IS 'the latest cut-off of such a purge';
 
 COMMENT ON TABLE openlineage.ol_forward_letter IS 'events that a target refused; the events themselves stay in ol_event';
 

@@ -87,7 +87,11 @@ class _Handler(BaseHTTPRequestHandler):
     receiver: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length)
+        if len(body) < length:  # the sender was killed in between
+            self.close_connection = True
+            return
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         reply = self.receiver.answer(Request(self.path, dict(self.headers.items()), body))

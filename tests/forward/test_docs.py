@@ -57,6 +57,6 @@ def test_commands_work(log: LogStore, run: Callable[..., Ran], tmp_path: Path, m
             _, *arguments = shlex.split(line.replace("http://127.0.0.1:5001/api/v1/lineage", receiver.url))
             ran = run(*arguments)
             assert (ran.code, ran.err) == (0, ""), line
-    assert len(COMMANDS) == 9
+    assert len(COMMANDS) == 10
     assert len(receiver.stored) == 6
     assert (tmp_path / "export" / "events.ndjson.zst").stat().st_size > 100

@@ -242,7 +242,7 @@ def test_file_that_a_crash_left_half_written(log: LogStore, forwarder: Make, tmp
 
 def test_file_has_one_writer(log: LogStore, forwarder: Make, tmp_path: Path) -> None:
     """Two targets with the same file do not mix their lines."""
-    sender = open_sender(quick_target(str(tmp_path / "f.ndjson")), None)
+    sender = open_sender(quick_target(str(tmp_path / "f.ndjson")))
     with pytest.raises(TargetBusy, match="another process writes to"):
         forwarder(str(tmp_path / "f.ndjson"), name="second").run()
     sender.close()
@@ -305,5 +305,5 @@ def test_targets_are_found_by_name_url_or_path() -> None:
         read_target("status", {"url": "x"})
     with pytest.raises(SettingsError, match="variable LINEAGELOG_NO_SUCH"):
         open_sender(
-            read_target("t", {"url": "http://h/", "auth": {"type": "bearer", "secret_env": "LINEAGELOG_NO_SUCH"}}), None
+            read_target("t", {"url": "http://h/", "auth": {"type": "bearer", "secret_env": "LINEAGELOG_NO_SUCH"}})
         )

@@ -1,6 +1,6 @@
 """A store of an earlier version becomes one of this version, with everything that is in it.
 
-version_1.sql is what `sql/schema.sql` was when version 1 was current; it is frozen.
+version_N.sql is what `sql/schema.sql` was when version N was current; it is frozen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from .test_sql_files import CATALOG
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VERSION_1 = (Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8")
+VERSION_1, VERSION_2 = (
+    (Path(__file__).parent / f"version_{number}.sql").read_text(encoding="utf-8") for number in (1, 2)
+)
 BODIES = [encode(event(f"run-{number}", eventTime=f"2026-0{number % 3 + 1}-01T00:00:00Z")) for number in range(9)]
 
 
@@ -74,7 +76,7 @@ def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, o
     assert len(before["ol_event"]) == 9
     old_store.create()
     assert everything(old_url) == before
-    assert old_store.check_version() == tables.VERSION == 2
+    assert old_store.check_version() == tables.VERSION == 3
     assert list(Verifier(old_store).verify()) == []
     assert Reader(old_store.engine).status().counts["ol_event"].rows == 9
     appended = old_store.append([parse(BODIES[0]), parse(encode(event("new")))])
@@ -85,7 +87,7 @@ def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, o
         engine.dispose()
         assert without_months(url) == without_months(old_url)
     old_store.create()
-    assert old_store.check_version() == 2
+    assert old_store.check_version() == 3
 
 
 def without_months(url: str) -> list[Any]:
@@ -95,12 +97,33 @@ def without_months(url: str) -> list[Any]:
     return [row for row in rows if "ol_event_y" not in str(row)]
 
 
+def test_a_store_of_version_2_keeps_its_cursors(database_url: str, databases: Any) -> None:
+    """What forwarding has done so far stays; nothing is known of the targets yet; the catalog is a new store's."""
+    with connect(database_url) as connection:
+        connection.execute(VERSION_2.encode())
+        connection.execute(
+            b"INSERT INTO openlineage.ol_forward_cursor (target, arrival_xid, arrival, delivered) "
+            b"VALUES ('t', '9', 8, 7)"
+        )
+    with databases.new() as url:
+        for each in (database_url, url):
+            engine = open_engine(each)
+            LogStore(engine).create()
+            engine.dispose()
+        assert without_months(url) == without_months(database_url)
+    with connect(database_url) as connection:
+        query = (
+            b"SELECT arrival_xid::text, arrival, delivered, learnt, gap, gap_before FROM openlineage.ol_forward_cursor"
+        )
+        assert connection.execute(query).fetchall() == [("9", 8, 7, None, 0, None)]
+
+
 def test_the_sql_file_migrates_too(old_url: str, old_store: LogStore) -> None:
     """sql/schema.sql, by psql, does to an old store what create() does."""
     with connect(old_url) as connection:
         for _ in range(2):
             connection.execute((ROOT / "sql" / "schema.sql").read_bytes())
-    assert old_store.check_version() == 2
+    assert old_store.check_version() == 3
     with connect(old_url) as connection:
         by_file = connection.execute(CATALOG.encode()).fetchall()
     old_store.create()
@@ -166,9 +189,9 @@ def test_processes_that_migrate_at_once(old_url: str, old_store: LogStore) -> No
         process.stdin.write("go\n")
         process.stdin.flush()
     ended = [process.communicate(timeout=60) for process in processes]
-    assert [(out, error) for out, error in ended] == [("2\n", "")] * 3
+    assert [(out, error) for out, error in ended] == [("3\n", "")] * 3
     assert everything(old_url) == before
-    assert old_store.check_version() == 2
+    assert old_store.check_version() == 3
 
 
 def test_writers_go_on_while_it_is_migrated(old_store: LogStore) -> None:
@@ -187,7 +210,7 @@ def test_an_older_program_refuses_a_newer_store(old_store: LogStore, monkeypatch
         connection.exec_driver_sql("DROP TABLE openlineage.ol_forward_cursor")  # as a later version might
     monkeypatch.setattr(tables, "VERSION", 1)
     for call in (old_store.create, old_store.check_version):
-        with pytest.raises(StoreTooNew, match="the store has version 2 and this lineagelog knows up to 1"):
+        with pytest.raises(StoreTooNew, match="the store has version 3 and this lineagelog knows up to 1"):
             call()
     with old_store.engine.connect() as connection:
         found = connection.exec_driver_sql("SELECT to_regclass('openlineage.ol_forward_cursor')").scalar()
@@ -208,11 +231,11 @@ def test_the_commands_migrate_and_say_who_must(old_url: str) -> None:
             as_writer = old_url.replace("://lineagelog@", "://old_writer@")
             refused = run_here("load", "-", "--database", as_writer, stdin=b"")
             assert (refused.code, refused.err.count("\n")) == (2, 1)
-            assert "the store has version 1 and this lineagelog needs 2: run `lineagelog store init`" in refused.err
+            assert "the store has version 1 and this lineagelog needs 3: run `lineagelog store init`" in refused.err
         finally:
             connection.execute(b"DROP OWNED BY old_writer")
             connection.execute(b"DROP ROLE old_writer")
-    assert run_here("store", "init", "--database", old_url).out.endswith("version 2\n")
+    assert run_here("store", "init", "--database", old_url).out.endswith("version 3\n")
 
 
 def test_the_steps_lead_to_this_version() -> None:
@@ -220,7 +243,7 @@ def test_the_steps_lead_to_this_version() -> None:
     versions = [step.version for step in migrations.STEPS]
     assert versions == list(range(2, tables.VERSION + 1))
     statements = migrations.statements(LogStoreSchema("it's a store").table)
-    assert [f"to version {version}:" in text for version, text in zip(versions, statements, strict=True)] == [True]
+    assert [f"to version {version}:" in text for version, text in zip(versions, statements, strict=True)] == [True] * 2
 
 
 def test_read_only_database_is_told(old_url: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,15 +16,27 @@ from typer.core import TyperGroup
 from lineagelog.errors import InputError, SettingsError
 from lineagelog.shown import line_for_people
 
-from .command import FINDINGS, OK, command
+from .command import ERROR, FINDINGS, OK, command
 from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put
 from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder, ForwardTarget, Sender, Sent
-    from lineagelog.store.forwarding import CursorRow, Forwarding, LetterRow
+    from lineagelog.store.forwarding import CursorRow, Forwarding, Known, LetterRow
+    from lineagelog.store.unforwarded import Wish
 
-_STATUS: Final = ("target", "state", "lag_events", "lag_seconds", "rate", "delivered", "parked", "filtered", "problem")
+_STATUS: Final = (
+    "target",
+    "state",
+    "lag_events",
+    "lag_seconds",
+    "rate",
+    "delivered",
+    "parked",
+    "filtered",
+    "gap",
+    "problem",
+)
 _LETTERS: Final = ("id", "target", "state", "reason", "status", "count", "last_parked_at", "run_id", "detail")
 _RUN: Final = "run"
 
@@ -54,6 +66,7 @@ Since = Annotated[str | None, typer.Option(metavar="TIME", help="A range: event 
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="… and before this. Sent or not, the range is sent.")]
 Follow = Annotated[bool, typer.Option("--follow", help="Go on with what arrives, until interrupted.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Count what would be sent; send nothing.")]
+Probe = Annotated[bool, typer.Option("--probe", help="Ask the target whether it would take events; send none.")]
 
 
 @command(
@@ -61,6 +74,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Count what would be sen
     _RUN,
     "lineagelog forward marquez",
     "lineagelog forward run marquez --follow",
+    "lineagelog forward marquez --probe",
     "lineagelog forward marquez --since 2026-03-01 --until 2026-04-01",
     "lineagelog forward export/events.ndjson.zst --since -7d",
 )
@@ -71,15 +85,21 @@ def _run(
     until: Until = None,
     follow: Follow = False,
     dry_run: DryRun = False,
+    probe: Probe = False,
     json: Json = False,
 ) -> int:
     """Forward to a target what was not forwarded to it yet, in order of arrival, or a range of event times.
 
-    The place is remembered per target; a range leaves it alone. Events that the target refuses are parked.
+    The place is remembered per target; a range leaves it alone. Events that the target refuses are parked. With
+    --probe nothing is sent but requests without events: exit code 0 if path and authentication are right, else 2.
     """
     is_range = since is not None or until is not None
     if follow and (is_range or dry_run):
         raise SettingsError("--follow goes on with what arrives: it excludes --since, --until and --dry-run")
+    if probe and (is_range or dry_run or follow):
+        raise SettingsError("--probe sends no events: it excludes --follow, --since, --until and --dry-run")
+    if probe:
+        return _probe(session, target, json=json)
     bounds = _instant(since), _instant(until)
     with session.store() as store, _stopping() as stop:
         forwarder, forwarding = _forwarder(session, store, target, stop)
@@ -107,6 +127,10 @@ def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
         rows = [status_row(forwarding, name, known.get(name)) for name in sorted({*known, *session.settings.forward})]
     columns = _STATUS if form_of(json=json, csv=csv) is Form.TABLE else (*_STATUS, "held_back", "held_back_by")
     print_rows(form_of(json=json, csv=csv), columns, rows)
+    for row in rows if form_of(json=json, csv=csv) is Form.TABLE else ():
+        if row["gap"]:
+            when = f"{row['gap_before']:%Y-%m-%dT%H:%M:%SZ}"
+            put(f"{row['target']}: {row['gap']} events before {when} were purged before they were sent")
     return FINDINGS if any(row["parked"] or row["problem"] for row in rows) else OK
 
 
@@ -122,6 +146,36 @@ def _rebase(
         raise SettingsError("rebase rewrites the events' order of arrival: stop all writers, then say --yes")
     with session.store() as store:
         put(f"rebased {Forwarding(store.engine, store.schema).rebase()} events")
+
+
+@command(group, "forget", "lineagelog forward forget old_marquez --yes")
+def _forget(
+    session: Session,
+    target: Target,
+    yes: Annotated[bool, typer.Option("--yes", help="The target gets nothing more from its place on.")] = False,
+) -> None:
+    """Remove the place of a target that is gone, and what is parked for it: a purge does not wait for it any more."""
+    import structlog
+
+    from lineagelog.shown import mask_text
+    from lineagelog.store.forwarding import Forwarding
+
+    from .logs import configure_logs
+
+    name = mask_text(target)  # as find_target has it for a URL; a section may be gone
+    if not yes:
+        raise SettingsError(f"forget removes the place of {name!r} and its parked events for good: say --yes")
+    configure_logs(session.settings.log.level, session.settings.log.format)
+    with session.store() as store:
+        forgotten = Forwarding(store.engine, store.schema).forget(name)
+        who = store.engine.url.username
+    if forgotten is None:
+        raise InputError(f"nothing is known of a target {name!r}: see `lineagelog forward status`")
+    figures = {"delivered": forgotten.delivered, "not_sent": forgotten.lag_events, "parked": forgotten.parked}
+    structlog.get_logger(__name__).info("target forgotten", action="forward forget", target=name, role=who, **figures)
+    put(f"forgotten: {name}, with {forgotten.lag_events} events not sent and {forgotten.parked} parked")
+    if name in session.settings.forward:
+        put(f"the settings still have a section [forward.{name}]: it begins anew, and a purge waits for it")
 
 
 @command(parked, "list", "lineagelog forward parked list", "lineagelog forward parked list --target marquez --json")
@@ -177,6 +231,28 @@ def _skip(
         put(f"skipped {forwarding.mark_letters(_chosen(forwarding.letters(name), ids), 'skipped')}")
 
 
+def _probe(session: Session, name: str, *, json: bool) -> int:
+    """Ask, say what was found, and remember it."""
+    from msgspec.structs import asdict
+
+    from lineagelog.forward import find_target
+    from lineagelog.forward.probe import probe, require_http
+    from lineagelog.store.forwarding import Forwarding, Known
+
+    target = find_target(name, session.settings.forward)
+    require_http(target)
+    require_any(target)
+    with session.store() as store:
+        forwarding = Forwarding(store.engine, store.schema)
+        rows = [row for row in forwarding.cursors() if row.target == target.name]
+        known = Known(learnt=rows[0].learnt) if rows else Known()
+        found, learnt = probe(target, known)
+        if learnt is not None:
+            forwarding.remember(target.name, learnt)
+    print_json(asdict(found)) if json else put(f"{target.name}: {' '.join(found.says)}")
+    return OK if found.is_fine else ERROR
+
+
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
@@ -184,11 +260,12 @@ def status_row(forwarding: Forwarding, name: str, row: CursorRow | None) -> dict
     """How a target is doing; ``row`` is None if it was never forwarded to."""
     from lineagelog.store.forwarding import START
 
-    lag = forwarding.lag(row.position if row else START)
+    lag = forwarding.lag(row.position if row and row.is_begun else START)
+    learnt = (row.learnt if row else None) or {}
     seconds = (datetime.now(UTC) - lag.oldest).total_seconds() if lag.oldest else 0.0
     return {
         "target": name,
-        "state": "never run" if row is None else "running" if row.is_running else "stopped",
+        "state": "never run" if row is None or not row.is_begun else "running" if row.is_running else "stopped",
         "lag_events": lag.events,
         "lag_seconds": round(max(seconds, 0.0), 1),
         "held_back": lag.held_back,
@@ -197,10 +274,25 @@ def status_row(forwarding: Forwarding, name: str, row: CursorRow | None) -> dict
         "delivered": row.delivered if row else 0,
         "parked": row.parked if row else 0,
         "filtered": row.filtered if row else 0,
+        "gap": row.gap if row else 0,
+        "gap_before": row.gap_before if row else None,
+        "batches": learnt.get("batches"),
+        "max_request_bytes": learnt.get("max_bytes"),
         "problem": row.problem if row else None,
         "problem_at": row.problem_at if row else None,
         "updated_at": row.updated_at if row else None,
     }
+
+
+def wishes_of(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Wish]:
+    """What the targets of the settings are to get, for a purge. Raises SettingsError for what is wrong in a section."""
+    if not sections:
+        return {}
+    from lineagelog.forward import read_target
+    from lineagelog.store.unforwarded import Wish
+
+    targets = [read_target(name, values) for name, values in sections.items()]
+    return {target.name: Wish(target.selection, target.start == "beginning") for target in targets}
 
 
 def require_any(target: ForwardTarget) -> None:
@@ -213,12 +305,12 @@ def require_any(target: ForwardTarget) -> None:
         require(target)
 
 
-def open_any(target: ForwardTarget, file_size: int | None) -> Sender:
+def open_any(target: ForwardTarget, known: Known) -> Sender:
     """The sender of any kind of target: here Kafka is wired to forwarding."""
     from lineagelog.forward import Kind, open_sender
 
     if target.kind is not Kind.KAFKA:
-        return open_sender(target, file_size)
+        return open_sender(target, known)
     return _kafka_opener()(target)
 
 
@@ -234,6 +326,9 @@ def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -
     from lineagelog.forward import Forwarder, find_target
     from lineagelog.store.forwarding import Forwarding
 
+    from .logs import configure_logs
+
+    configure_logs(session.settings.log.level, session.settings.log.format)  # to stderr: stdout has the result
     forwarding = Forwarding(store.engine, store.schema)
     return Forwarder(forwarding, find_target(name, session.settings.forward), open_any, stop=stop), forwarding
 

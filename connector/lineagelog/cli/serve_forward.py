@@ -86,6 +86,7 @@ _OF_STATUS: Final = {
     "parked": "Events that are parked now",
     "lag_events": "Events that arrived and are not forwarded",
     "lag_seconds": "Age of the oldest of them",
+    "gap": "Events that a purge took before they were forwarded",
 }
 
 

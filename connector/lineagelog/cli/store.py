@@ -138,20 +138,30 @@ def _progress(verb: str) -> Iterator[Any]:
     "lineagelog store purge --older-than 90d --dry-run",
     "lineagelog store purge --older-than 90d",
     "lineagelog store purge --older-than 2026-01-01",
+    "lineagelog store purge --older-than 90d --even-unforwarded",
 )
 def _purge(
     session: Session,
     older_than: Annotated[str, typer.Option(metavar="AGE", help="An age such as 90d or 12h, or an ISO date.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, and count what would go.")] = False,
+    even_unforwarded: Annotated[
+        bool, typer.Option("--even-unforwarded", help="Also what a target of `forward` has not got: it never will.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Delete old events, and the runs that ended before. Older events that arrive later are not stored again."""
+    """Delete old events, and the runs that ended before. Older events that arrive later are not stored again.
+
+    Refuses, with a count per target, where events would go that a target of `forward` has not got yet.
+    """
     from lineagelog.read.period import parse_age
     from lineagelog.store.purge import purge
 
+    from .forward import wishes_of
+
     cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:
-        purged = purge(store, cutoff, dry_run=dry_run)
+        wishes = wishes_of(session.settings.forward)
+        purged = purge(store, cutoff, dry_run=dry_run, wishes=wishes, even_unforwarded=even_unforwarded)
     if json:
         from msgspec.structs import asdict
 
@@ -163,3 +173,7 @@ def _purge(
         f"({len(purged.partitions)} whole partitions), {purged.runs} runs, {purged.run_datasets} run datasets, "
         f"{purged.assertions} assertions, {purged.tests} tests"
     )
+    if purged.unforwarded:
+        counts = ", ".join(f"{target} {events}" for target, events in purged.unforwarded.items())
+        refused = ": without --even-unforwarded this is refused" if dry_run and not even_unforwarded else ""
+        put(f"of the events were not forwarded: {counts}{refused}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -91,8 +92,8 @@ def _oauth_token(response: httpx2.Response) -> tuple[str, float]:
 
 
 def _egeria_token(response: httpx2.Response) -> tuple[str, float]:
-    """Egeria answers with the bare token, and with a JSON object when it refuses."""
+    """Egeria answers with the bare token, and with a JSON object when it refuses; a page is of somebody else."""
     token = response.text.strip()
-    if not token or token.startswith("{"):
+    if not re.fullmatch(r"(?![{<])[\x21-\x7e]+", token):
         raise TokenError("Egeria's token endpoint answered without a token", 401)
     return token, _DEFAULT_LIFE

@@ -18,6 +18,10 @@ from .pace import Pace, StoppedError
 from .sending import Answer, Item, Sender, Verdict
 from .target import ForwardTarget
 
+_BESIDE: Final = 1
+"""Bytes of a comma."""
+_AROUND: Final = 16
+"""Bytes of the brackets of a batch, in whatever form."""
 _WAITING: Final = frozenset((Verdict.AGAIN, Verdict.FAILED, Verdict.HELD))
 
 
@@ -86,7 +90,9 @@ class Delivery:
         lane = _Lane(self._target.attempts)
         queue: deque[tuple[Item, ...]] = deque(_chunks(items, self._target.batch_size))
         while queue:
-            chunk = queue.popleft()
+            chunk, rest = _within(queue.popleft(), self._sender.max_bytes)
+            if rest:
+                queue.appendleft(rest)
             self._pace.admit(len(chunk))
             answers = self._sender.send(chunk)
             queue.extendleft(reversed(lane.sort(chunk, answers)))
@@ -122,6 +128,7 @@ class _Lane:
 
     def sort(self, chunk: Sequence[Item], answers: Sequence[Answer]) -> list[tuple[Item, ...]]:
         """Count what is done; return what is to be sent next, in order."""
+        left: list[Item] = []
         again: list[Item] = []
         split: list[Item] = []
         self.trouble, self.progressed = None, False
@@ -132,10 +139,9 @@ class _Lane:
             elif answer.verdict is Verdict.REFUSED:
                 self.letters.append(_letter(item, answer))
                 self.progressed = True
-            elif answer.verdict is Verdict.SPLIT:
-                split.append(item)
             else:
-                again.append(item)
+                left.append(item)
+                (split if answer.verdict is Verdict.SPLIT else again).append(item)
                 if answer.verdict in _WAITING and self.trouble is None:
                     self.trouble = answer
         if self.progressed or self.trouble is None:
@@ -145,7 +151,7 @@ class _Lane:
         self.failures += 1
         self._breakdowns += self.trouble.verdict is Verdict.FAILED
         self.retries += 1
-        return self._after_trouble(self.trouble, again)
+        return self._after_trouble(self.trouble, left)
 
     def _after_trouble(self, trouble: Answer, again: list[Item]) -> list[tuple[Item, ...]]:
         """An event that the target breaks down on again and again is found by halving, then parked."""
@@ -164,6 +170,16 @@ def _chunks(items: Sequence[Item], size: int) -> Iterator[tuple[Item, ...]]:
     """Events to be sent together. One that JSON parsers may choke on (a lone surrogate) would spoil a whole batch."""
     for is_odd, group in groupby(items, key=lambda item: item.event.is_exact):
         yield from batched(group, 1 if is_odd else size)
+
+
+def _within(items: tuple[Item, ...], max_bytes: int | None) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """The first events, as many as a request may hold, but one at least; and the others."""
+    size = 0
+    for number, item in enumerate(items):
+        size += len(item.body) + _BESIDE
+        if max_bytes is not None and number and size > max_bytes - _AROUND:
+            return items[:number], items[number:]
+    return items, ()
 
 
 def _halves(items: Sequence[Item]) -> list[tuple[Item, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import IO, Any, Final
 
 from lineagelog.errors import SettingsError, TargetBusy
+from lineagelog.store.forwarding import Learnt
 
 from .sending import DELIVERED, Answer, Item, Verdict
 from .target import ForwardTarget
@@ -25,6 +26,8 @@ class FileSender:
     """
 
     lanes = 1
+    max_bytes: int | None = None
+    learnt: Learnt = {}  # noqa: RUF012  # nothing is ever learnt of a file
 
     def __init__(self, target: ForwardTarget, complete: int | None) -> None:
         self._path = target.path

@@ -18,7 +18,18 @@ from lineagelog.errors import LineageLogError, StoreError, StoreReadOnly, StoreU
 from lineagelog.event.received import as_received
 from lineagelog.event.redaction import redact
 from lineagelog.shown import mask_text
-from lineagelog.store.forwarding import START, Forwarding, Lease, Letter, Page, Position, Progress, StoredEvent
+from lineagelog.store.forwarding import (
+    NOT_BEGUN,
+    START,
+    Forwarding,
+    Learnt,
+    Lease,
+    Letter,
+    Page,
+    Position,
+    Progress,
+    StoredEvent,
+)
 
 from .delivery import Delivered, Delivery
 from .pace import Pace, StoppedError
@@ -88,7 +99,7 @@ class Forwarder:
 
         Raises TargetBusy, TargetUnavailable, StoreError and SettingsError. What was done is remembered.
         """
-        with self._session(patient=False) as session:
+        with self._session(patient=False, begins=True) as session:
             self._catch_up(session)
         return self.sent
 
@@ -99,7 +110,7 @@ class Forwarder:
         """
         while not self.stop.is_set():
             try:
-                with self._session(patient=True) as session:
+                with self._session(patient=True, begins=True) as session:
                     self._notify(problem=None)
                     while not self.stop.is_set():
                         self._catch_up(session)
@@ -159,9 +170,8 @@ class Forwarder:
         if is_range:
             pages = self._pages_of_range(since, until)
         else:
-            places = {row.target: row.position for row in self._forwarding.cursors()}
-            fresh = START if self.target.start == "beginning" else self._forwarding.end()
-            pages = self._pages(places.get(self.target.name, fresh))
+            places = {row.target: row.position for row in self._forwarding.cursors() if row.is_begun}
+            pages = self._pages(places.get(self.target.name) or self._start())
         for page in pages:
             items, letters = self._shape(page.events)
             found.events += len(items)
@@ -176,34 +186,37 @@ class Forwarder:
     # --- one session ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _session(self, *, patient: bool) -> Iterator[_Session]:
-        """Lease, sender and threads of one go."""
+    def _session(self, *, patient: bool, begins: bool = False) -> Iterator[_Session]:
+        """Lease, sender and threads of one go; one that ``begins`` owes the target all that arrives from then on."""
         with self._forwarding.lease(self.target.name) as lease:
             if self._forwarding.has_foreign():
                 raise StoreError(
                     "the store was restored from another database cluster, where transactions have other numbers: "
                     "run `lineagelog forward rebase` once, while nothing writes to the store"
                 )
-            known = lease.position()
-            if known is None:
-                lease.begin(START if self.target.start == "beginning" else self._forwarding.end())
-            sender = self._open_sender(self.target, known[1] if known else None)
+            known = lease.recall()
+            if known.position is None:
+                lease.begin(self._start() if begins else NOT_BEGUN)
+            sender = self._open_sender(self.target, known)
             if sender.file_size is not None:
                 lease.keep_size(sender.file_size)
             pace = Pace(self.target, self.stop)
             delivery = Delivery(sender, self.target, pace, patient=patient, on_problem=self._problem(lease))
             try:
-                yield _Session(lease, sender, delivery)
+                yield _Session(lease, sender, delivery, known.learnt or {})
             except StoppedError:
                 pass
             finally:
                 delivery.close()
                 sender.close()
 
+    def _start(self) -> Position:
+        """Where a target begins that is new."""
+        return START if self.target.start == "beginning" else self._forwarding.end()
+
     def _catch_up(self, session: _Session) -> None:
         """Forward until nothing more is there."""
-        known = session.lease.position()
-        for page in self._pages(known[0] if known else START):
+        for page in self._pages(session.lease.recall().position or START):
             done = self._send(session, page.events)
             self._rates.add(len(page.events))
             session.lease.save(
@@ -222,7 +235,10 @@ class Forwarder:
 
     def _send(self, session: _Session, events: Sequence[StoredEvent]) -> Delivered:
         items, letters = self._shape(events)
-        done = session.delivery.deliver(items) if items else Delivered(0, (), 0)
+        try:
+            done = session.delivery.deliver(items) if items else Delivered(0, (), 0)
+        finally:  # also where the target takes no more: the next go does not ask again
+            session.remember()
         return Delivered(done.delivered, (*letters, *done.letters), done.retries)
 
     def _retry_some(self, session: _Session, letter_ids: Sequence[int]) -> dict[str, list[int]]:
@@ -346,8 +362,16 @@ class Survey:
 
 
 class _Session:
-    def __init__(self, lease: Lease, sender: Sender, delivery: Delivery) -> None:
+    def __init__(self, lease: Lease, sender: Sender, delivery: Delivery, learnt: Learnt) -> None:
         self.lease, self.sender, self.delivery = lease, sender, delivery
+        self._remembered = learnt
+
+    def remember(self) -> None:
+        """Keep what the sender has learnt of the target, where that is news."""
+        learnt = self.sender.learnt
+        if learnt != self._remembered:
+            self.lease.remember(learnt)
+            self._remembered = learnt
 
 
 class _Rate:

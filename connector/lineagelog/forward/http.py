@@ -6,40 +6,28 @@ import gzip
 import ssl
 import time
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 import httpx2
-import msgspec
 
 from lineagelog.errors import SettingsError
 from lineagelog.shown import mask_text
+from lineagelog.store.forwarding import Learnt
 
+from .answers import BUSY, TOO_LARGE, answer_of, answers_of_batch
 from .auth import Credentials, TokenError
-from .sending import DELIVERED, DETAIL_LENGTH, UNTRIED, Answer, Item, Verdict
+from .learnt import Learning
+from .sending import DETAIL_LENGTH, UNTRIED, Answer, Item, Verdict
 from .target import BatchForm, ForwardTarget, Kind
 
-_BUSY: Final = frozenset((408, 425, 429, 502, 503, 504))
-_NO_BATCH: Final = frozenset((404, 405, 501))
-_MAX_RETRY_AFTER: Final = 3600.0
+NO_BATCH: Final = frozenset((404, 405, 501))
+"""What a server without a batch endpoint says."""
+_DONE: Final = frozenset((Verdict.DELIVERED, Verdict.REFUSED))
 _GZIP_LEVEL: Final = 3
-
-
-class _Failed(msgspec.Struct):
-    """One event of a batch that was not taken, as the OpenLineage specification (1.40) has it."""
-
-    index: int
-    reason: str = "refused"
-    message: str = ""
-    retriable: bool = False
-
-
-class _BatchAnswer(msgspec.Struct):
-    failed_events: list[_Failed] = []
-
-
-_BATCH_ANSWER: Final = msgspec.json.Decoder(_BatchAnswer)
+_MAX_ANSWER: Final = 16 * 1024 * 1024
+"""Bytes of an answer: far more than a batch whose every event has failed."""
+_OF_THE_WIRE: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
 class HttpSender:
@@ -47,7 +35,9 @@ class HttpSender:
 
     file_size: int | None = None
 
-    def __init__(self, target: ForwardTarget, transport: httpx2.BaseTransport | None = None) -> None:
+    def __init__(
+        self, target: ForwardTarget, learnt: Learnt | None = None, transport: httpx2.BaseTransport | None = None
+    ) -> None:
         self.lanes = target.in_flight
         self._target = target
         limits = httpx2.Limits(max_connections=self.lanes + 1, max_keepalive_connections=self.lanes + 1)
@@ -65,49 +55,112 @@ class HttpSender:
         self._batch = BatchForm.NEVER if target.kind is Kind.EGERIA else target.batch
         path, _, query = target.url.partition("?")
         self._batch_url = target.batch_url or f"{path.rstrip('/')}/batch{'?' if query else ''}{query}"
+        self._learning = Learning(target, learnt)
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Of a request with several events."""
+        return self._learning.max_bytes
+
+    @property
+    def learnt(self) -> Learnt:
+        """For the store."""
+        return self._learning.learnt
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def send(self, items: Sequence[Item]) -> list[Answer]:
-        """One attempt: one request if the endpoint takes batches, else one per event up to the first trouble."""
-        if self._batch is not BatchForm.NEVER and (len(items) > 1 or self._batch is not BatchForm.AUTO):
-            answers = self._send_batch(items)
-            if answers is not None:
-                return answers
-            self._batch = BatchForm.NEVER
-        answers = []
+        """One attempt: in one request if the endpoint takes batches, else one by one up to the first trouble."""
+        if self._batch is BatchForm.AUTO:
+            may_batch = len(items) > 1 and self._learning.batches is not False
+            return self._send_as_learnt(items) if may_batch else self._send_singles(items)
+        return self._send_singles(items) if self._batch is BatchForm.NEVER else self._send_batch(items)
+
+    def _send_as_learnt(self, items: Sequence[Item]) -> list[Answer]:
+        """A batch, and where it is refused, single events that show why: for being a batch, or for what is in it.
+
+        The refusal is judged by what is known when it comes: another lane may have learnt meanwhile.
+        """
+        answers = self._send_batch(items)
+        first, known = answers[0], self._learning.batches
+        if first.verdict is Verdict.HELD or first.status in NO_BATCH:
+            return self._send_instead(items, first)
+        if known or first.verdict not in (Verdict.SPLIT, Verdict.FAILED) or first.status == TOO_LARGE:
+            return answers
+        return self._send_pair(items, answers) if known is None else self._send_singles(items)
+
+    def _send_instead(self, items: Sequence[Item], refusal: Answer) -> list[Answer]:
+        """One by one what was refused as if there were no batch endpoint: or it is us that the target refuses."""
+        was_taken = self._learning.batches
+        self._learning.batches_doubted()
+        answers = self._send_singles(items)
+        is_taken = any(answer.verdict is Verdict.DELIVERED for answer in answers)
+        if is_taken and not was_taken and (refusal.status in NO_BATCH or self._still_refuses()):
+            self._learning.batches_refused()
+        return answers
+
+    def _still_refuses(self) -> bool:
+        """Whether the target refuses batches also now that it takes events: its trouble may have ended in between."""
+        answer = self.ask_for_batches()
+        return answer is not None and answer.verdict is Verdict.HELD
+
+    def _send_pair(self, items: Sequence[Item], answers: list[Answer]) -> list[Answer]:
+        """The first two of a refused batch together, then each by itself: taken only singly, they prove the form wrong.
+
+        Where they are taken together, the batch is refused for another event, or for its number.
+        """
+        pair, rest = items[:2], items[2:]
+        together = self._send_batch(pair) if rest else answers
+        if rest and all(answer.verdict in _DONE for answer in together):
+            return together + answers[2:]
+        if together[0].verdict is Verdict.AGAIN:
+            return together + [UNTRIED] * len(rest)
+        if rest and any(answer.verdict in _DONE for answer in together):
+            return together + [UNTRIED] * len(rest)
+        singly = self._send_singles(pair)
+        if all(answer.verdict is Verdict.DELIVERED for answer in singly) and together[0].status != TOO_LARGE:
+            self._learning.batches_refused()
+        return singly + [UNTRIED] * len(rest)
+
+    def _send_singles(self, items: Sequence[Item]) -> list[Answer]:
+        answers: list[Answer] = []
         for item in items:
-            answers.append(self._send_single(item))
-            if answers[-1].verdict not in (Verdict.DELIVERED, Verdict.REFUSED):
+            answers.append(self.ask(self._target.url, item.body))
+            if answers[-1].verdict not in _DONE:
                 break
         return answers + [UNTRIED] * (len(items) - len(answers))
 
-    def _send_single(self, item: Item) -> Answer:
-        response = self._post(self._target.url, item.body)
-        if isinstance(response, Answer):
-            return response
-        if self._target.kind is Kind.EGERIA and response.is_success:
-            return _egeria_answer(response)
-        return self._answer(response)
-
-    def _send_batch(self, items: Sequence[Item]) -> list[Answer] | None:
-        """None where the endpoint has no batches."""
-        body = b"[" + b",".join(item.body for item in items) + b"]"
-        if self._batch is BatchForm.EVENTS:
-            body = b'{"events":' + body + b"}"
+    def _send_batch(self, items: Sequence[Item]) -> list[Answer]:
+        body = self._joined([item.body for item in items])
         response = self._post(self._batch_url, body)
         if isinstance(response, Answer):
             return [response] * len(items)
-        if response.status_code in _NO_BATCH and self._batch is BatchForm.AUTO:
-            return None
-        if response.is_success:
-            return _batch_answers(response, len(items))
-        answer = self._answer(response)
+        answer = answer_of(self._target, response, is_batch=True)
+        if answer.verdict is Verdict.DELIVERED:
+            self._learning.batch_taken(len(body))
+            return answers_of_batch(response, len(items))
         if answer.verdict is Verdict.REFUSED and len(items) > 1:
             answer = Answer(Verdict.SPLIT, answer.status, answer.detail)
+            if answer.status == TOO_LARGE:
+                self._learning.too_large(len(body))
         return [answer] * len(items)
+
+    def _joined(self, bodies: Sequence[bytes]) -> bytes:
+        body = b"[" + b",".join(bodies) + b"]"
+        return b'{"events":' + body + b"}" if self._batch is BatchForm.EVENTS else body
+
+    # --- asking without sending -------------------------------------------------------------------------------------
+
+    def ask(self, url: str, body: bytes) -> Answer:
+        """What the endpoint says to one body."""
+        response = self._post(url, body)
+        return response if isinstance(response, Answer) else answer_of(self._target, response)
+
+    def ask_for_batches(self) -> Answer | None:
+        """What the endpoint says to a batch without events; None where none are sent to it."""
+        return None if self._batch is BatchForm.NEVER else self.ask(self._batch_url, self._joined([]))
 
     # --- one request ------------------------------------------------------------------------------------------------
 
@@ -118,12 +171,12 @@ class HttpSender:
             body = gzip.compress(body, _GZIP_LEVEL)
             headers["Content-Encoding"] = "gzip"
         try:
-            response = self._client.post(url, content=body, headers=headers | self._credentials.headers())
+            response = self._exchange(url, body, headers | self._credentials.headers())
             if response.status_code == 401 and self._credentials.can_renew:
                 self._credentials.forget()
-                response = self._client.post(url, content=body, headers=headers | self._credentials.headers())
+                response = self._exchange(url, body, headers | self._credentials.headers())
         except TokenError as error:
-            unreachable = error.status is None or error.status >= 500 or error.status in _BUSY
+            unreachable = error.status is None or error.status >= 500 or error.status in BUSY
             return Answer(Verdict.AGAIN if unreachable else Verdict.HELD, error.status, str(error))
         except httpx2.TimeoutException as error:
             return Answer(Verdict.AGAIN, detail=f"no answer in time ({type(error).__name__})")
@@ -131,19 +184,20 @@ class HttpSender:
             return Answer(Verdict.AGAIN, detail=mask_text(str(error))[:DETAIL_LENGTH] or type(error).__name__)
         return response
 
-    def _answer(self, response: httpx2.Response) -> Answer:
-        """The meaning of a response to one event, or to a batch as a whole."""
-        status = response.status_code
-        if response.is_success:
-            return DELIVERED
-        detail = f"HTTP {status}: {_text_of(response)}".rstrip(": ")
-        if status in self._target.hold_on or status < 400:
-            return Answer(Verdict.HELD, status, detail)
-        if status in _BUSY:
-            return Answer(Verdict.AGAIN, status, detail, _retry_after(response))
-        if status >= 500:
-            return Answer(Verdict.FAILED, status, detail, _retry_after(response))
-        return Answer(Verdict.REFUSED, status, detail)
+    def _exchange(self, url: str, body: bytes, headers: dict[str, str]) -> httpx2.Response:
+        """Post, and read the answer; one without end is cut, and one that trickles in is a time-out."""
+        ends = time.monotonic() + self._target.timeout
+        read = bytearray()
+        with self._client.stream("POST", url, content=body, headers=headers) as response:
+            for part in response.iter_bytes():
+                read += part[: _MAX_ANSWER - len(read)]
+                if len(read) >= _MAX_ANSWER:
+                    break
+                if time.monotonic() > ends:
+                    raise httpx2.ReadTimeout("the answer does not end")
+        # what was read is decoded already
+        kept = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_THE_WIRE]
+        return httpx2.Response(response.status_code, headers=kept, content=bytes(read))
 
 
 def _trust(target: ForwardTarget) -> ssl.SSLContext | bool:
@@ -153,52 +207,3 @@ def _trust(target: ForwardTarget) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=str(target.ca_file))
     except OSError as error:
         raise SettingsError(f"'forward.{target.name}.ca_file': {target.ca_file} cannot be read: {error}") from error
-
-
-def _batch_answers(response: httpx2.Response, count: int) -> list[Answer]:
-    """What became of each event of a batch; a body of another shape says nothing against any of them."""
-    answers = [DELIVERED] * count
-    if not response.content.lstrip().startswith(b"{"):
-        return answers
-    try:
-        failed = _BATCH_ANSWER.decode(response.content).failed_events
-    except msgspec.MsgspecError:
-        return answers
-    for each in failed:
-        if 0 <= each.index < count:
-            detail = mask_text(f"{each.reason}: {each.message}".rstrip(": "))[:DETAIL_LENGTH]
-            verdict = Verdict.FAILED if each.retriable else Verdict.REFUSED
-            answers[each.index] = Answer(verdict, response.status_code, detail, _retry_after(response))
-    return answers
-
-
-def _egeria_answer(response: httpx2.Response) -> Answer:
-    """Egeria answers HTTP 200 to everything; the true status is in the body's relatedHTTPCode."""
-    try:
-        body: Any = response.json()
-        code = int(body["relatedHTTPCode"]) if isinstance(body, dict) and "relatedHTTPCode" in body else 200
-    except (ValueError, TypeError):
-        return DELIVERED
-    if code < 300:
-        return DELIVERED
-    message = body.get("exceptionErrorMessage") or "no message"
-    detail = f"relatedHTTPCode {code}: {mask_text(str(message))}"[:DETAIL_LENGTH]
-    if code in (401, 403, 404):
-        return Answer(Verdict.HELD, code, detail)
-    return Answer(Verdict.REFUSED if code < 500 else Verdict.FAILED, code, detail)
-
-
-def _text_of(response: httpx2.Response) -> str:
-    return mask_text(" ".join(response.text.split()))[:DETAIL_LENGTH]
-
-
-def _retry_after(response: httpx2.Response) -> float | None:
-    """Seconds, from a number or a date."""
-    value = response.headers.get("Retry-After", "").strip()
-    if not value:
-        return None
-    try:
-        seconds = float(value) if value.isdigit() else parsedate_to_datetime(value).timestamp() - time.time()
-    except ValueError:
-        return None
-    return min(max(seconds, 0.0), _MAX_RETRY_AFTER)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lineagelog.errors import SettingsError
+from lineagelog.store.forwarding import Known
 
 from .sending import Sender
 from .target import ForwardTarget, Kind
 
 if TYPE_CHECKING:
     from .http import HttpSender
+
+_NOTHING: Final = Known()
 
 
 def require(target: ForwardTarget) -> None:
@@ -23,7 +26,7 @@ def require(target: ForwardTarget) -> None:
         _http_sender()
 
 
-def open_sender(target: ForwardTarget, file_size: int | None) -> Sender:
+def open_sender(target: ForwardTarget, known: Known = _NOTHING) -> Sender:
     """The sender of an HTTP endpoint or a file. (Kafka's is opened by `kafka.producer`.)
 
     Raises SettingsError for what is missing or cannot be read, TargetBusy for a file that another process writes.
@@ -31,10 +34,10 @@ def open_sender(target: ForwardTarget, file_size: int | None) -> Sender:
     if target.kind is Kind.FILE:
         from .file import FileSender
 
-        return FileSender(target, file_size)
+        return FileSender(target, known.file_size)
     if target.kind is Kind.KAFKA:
         raise SettingsError(f"'forward.{target.name}.kind': Kafka is not wired in here")
-    return _http_sender()(target)
+    return _http_sender()(target, known.learnt)
 
 
 def _http_sender() -> type[HttpSender]:

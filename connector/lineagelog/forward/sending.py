@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from lineagelog.store.forwarding import StoredEvent
+from lineagelog.store.forwarding import Known, Learnt, StoredEvent
 
 from .target import ForwardTarget
 
@@ -64,6 +64,14 @@ class Sender(Protocol):
     file_size: int | None
     """Bytes that are complete, where the target is a file."""
 
+    @property
+    def max_bytes(self) -> int | None:
+        """What several events sent together may be large, where that is known."""
+
+    @property
+    def learnt(self) -> Learnt:
+        """What was found out about the target, to be remembered; empty = nothing."""
+
     def send(self, items: Sequence[Item]) -> list[Answer]:
         """One attempt; one answer per item. Troubles of the target are answers, never exceptions."""
 
@@ -71,5 +79,5 @@ class Sender(Protocol):
         """Let go of connections and files."""
 
 
-type OpenSender = Callable[[ForwardTarget, int | None], Sender]
-"""Opens the sender of a target; the number is the complete size of its file, if that is known."""
+type OpenSender = Callable[[ForwardTarget, Known], Sender]
+"""Opens the sender of a target, with what is remembered of it."""

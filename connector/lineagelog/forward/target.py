@@ -17,7 +17,7 @@ from lineagelog.settings import expand, read_text
 from lineagelog.shown import mask_text
 from lineagelog.store.forwarding import Selection
 
-RESERVED: Final = frozenset(("run", "status", "parked", "rebase"))
+RESERVED: Final = frozenset(("run", "status", "parked", "rebase", "forget"))
 """Words of the command line, which no target can be called."""
 HOLD_ON: Final = (401, 402, 403, 404, 405, 407, 410, 421, 426, 451)
 """HTTP statuses that speak of the target and not of an event: nothing is parked, the target is asked again later."""
@@ -41,7 +41,7 @@ class BatchForm(StrEnum):
     """How events are sent together to an OpenLineage endpoint."""
 
     AUTO = "auto"
-    """As an array; one by one where there is no batch endpoint (404, 405, 501)."""
+    """As an array; one by one where that is refused and single events are taken, which is learnt and remembered."""
     ARRAY = "array"
     """A bare array, as the OpenLineage specification has it."""
     EVENTS = "events"

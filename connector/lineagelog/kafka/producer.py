@@ -13,6 +13,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.forward.sending import DELIVERED, DETAIL_LENGTH, Answer, Item, Verdict
 from lineagelog.forward.target import ForwardTarget
 from lineagelog.shown import mask_text
+from lineagelog.store.forwarding import Learnt
 
 _FLUSH_SECONDS: Final = 1.0
 _TOO_LARGE: Final = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.INVALID_MSG))
@@ -68,6 +69,8 @@ class KafkaSender:
 
     lanes = 1
     file_size: int | None = None
+    max_bytes: int | None = None
+    learnt: Learnt = {}  # noqa: RUF012  # nothing is ever learnt of a topic
 
     def __init__(self, target: ForwardTarget) -> None:
         servers, self._topic = target.kafka_place

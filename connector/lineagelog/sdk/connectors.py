@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from lineagelog.shown import mask_text
+
 from .databases import DEFAULT_SECONDS, DbApiSchemas, SqlAlchemySchemas, is_pool_proxy, within
 from .facets import complete_facet, schema_fields
-from .guard import describe, guarded, log, mask, warn_once
+from .guard import describe, guarded, log, warn_once
 from .unwrapping import LeftAloneError
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ def _look_up(connector: Any, table: str, seconds: float) -> list[dict[str, Any]]
         return schema_fields(found) if found is not None else []
     except LeftAloneError as reason:
         with contextlib.suppress(Exception):
-            log.debug("%s", mask(f"lineage: the schema of {table!r} is not looked up: {reason}"))
+            log.debug("%s", mask_text(f"lineage: the schema of {table!r} is not looked up: {reason}"))
         return []
     except Exception as problem:
         warn_once(f"lineage: the schema of {table!r} cannot be looked up: {describe(problem)}")

@@ -11,6 +11,7 @@ from typing import Any, Final
 import psycopg
 from msgspec import Struct
 from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from lineagelog.errors import StoreUnavailable, TargetBusy
@@ -37,6 +38,11 @@ class Position(Struct, frozen=True, order=True, gc=False):
 
 
 START: Final = Position(0, 0)
+NOT_BEGUN: Final = Position(0, -1)
+"""Of a target that was only probed, or sent ranges: nothing is owed to it, and a forward begins as for a new one."""
+
+type Learnt = dict[str, Any]
+"""What a sender has found out about its target, as JSON; only the sender knows what it means."""
 
 
 class Selection(Struct, frozen=True):
@@ -97,6 +103,23 @@ class Progress(Struct, frozen=True):
     rate: float | None = None
 
 
+class Known(Struct, frozen=True):
+    """What is remembered of a target that is about to be forwarded to."""
+
+    position: Position | None = None
+    """None where nothing was begun."""
+    file_size: int | None = None
+    learnt: Learnt | None = None
+
+
+class Forgotten(Struct, frozen=True):
+    """What went with a target."""
+
+    delivered: int
+    lag_events: int
+    parked: int
+
+
 class CursorRow(Struct, frozen=True):
     """How far a target is."""
 
@@ -111,8 +134,18 @@ class CursorRow(Struct, frozen=True):
     problem: str | None
     problem_at: datetime | None
     updated_at: datetime
+    learnt: Learnt | None
+    gap: int
+    """Events that a purge has taken before they were sent."""
+    gap_before: datetime | None
+    """The latest cut-off of such a purge."""
     is_running: bool
     """Whether a process forwards to it at this moment."""
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether it is to get all that arrives, and not only what it was sent by hand."""
+        return self.position != NOT_BEGUN
 
 
 class Lag(Struct, frozen=True):
@@ -151,7 +184,7 @@ class LetterRow(Struct, frozen=True):
 _COLUMNS: Final = """e.arrival_xid::text::bigint, e.arrival, e.run_id, e.event_time, e.event_type, e.event_hash,
     e.job_namespace, e.job_name, e.raw IS NOT NULL"""
 _BODY: Final = "coalesce(e.raw, convert_to(e.event::text, 'UTF8'))"
-_WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace LIKE ANY (%(namespaces)s::text[]))
+WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace LIKE ANY (%(namespaces)s::text[]))
     AND NOT e.job_namespace LIKE ANY (%(not_namespaces)s::text[])
     AND (cardinality(%(jobs)s::text[]) = 0 OR e.job_name LIKE ANY (%(jobs)s::text[]))
     AND NOT e.job_name LIKE ANY (%(not_jobs)s::text[])
@@ -160,7 +193,7 @@ _WANTED: Final = """(cardinality(%(namespaces)s::text[]) = 0 OR e.job_namespace 
     AND (cardinality(%(kinds)s::text[]) = 0 OR e.event_kind = ANY (%(kinds)s::text[]))"""
 _ENDED: Final = "arrival_xid < pg_snapshot_xmin(pg_current_snapshot())"
 """Transactions that have ended, as this statement sees them: no event can appear among them any more."""
-_FOREIGN: Final = "arrival_xid >= pg_snapshot_xmax(pg_current_snapshot())"
+FOREIGN: Final = "arrival_xid >= pg_snapshot_xmax(pg_current_snapshot())"
 _AFTER: Final = "(arrival_xid, arrival) > (%(xid)s::text::xid8, %(arrival)s::bigint)"
 
 
@@ -208,14 +241,13 @@ class Forwarding:
     def _read(
         self, inner: str, order: str, values: dict[str, Any], selection: Selection, limit: int, max_bytes: int
     ) -> Page:
-        wanted = f"CASE WHEN {_WANTED} THEN {_BODY} END"
+        wanted = f"CASE WHEN {WANTED} THEN {_BODY} END"
         query = f"SELECT {_COLUMNS}, {wanted} FROM ({inner}) e ORDER BY {order}"
-        patterns = {name: list(getattr(selection, name)) for name in Selection.__struct_fields__}
         events: list[StoredEvent] = []
         size = 0
         with translated_errors(), driver_connection(self.engine) as connection, connection.cursor() as cursor:
             # rows come one by one, so that a page of very large events is cut before it is in memory
-            rows: Any = cursor.stream(query, values | patterns | {"limit": limit}, binary=True)
+            rows: Any = cursor.stream(query, values | wanted_values(selection) | {"limit": limit}, binary=True)
             for xid, arrival, *rest in rows:
                 event = StoredEvent(Position(xid, arrival), *rest)
                 events.append(event)
@@ -247,7 +279,7 @@ class Forwarding:
 
         They come from another cluster, by pg_dump or logical replication, and would wait for years: see rebase().
         """
-        return bool(self._one(f"SELECT EXISTS (SELECT 1 FROM {self._event} WHERE {_FOREIGN})", {})[0])
+        return bool(self._one(f"SELECT EXISTS (SELECT 1 FROM {self._event} WHERE {FOREIGN})", {})[0])
 
     def rebase(self) -> int:
         """Give the events of a restored store a place before all that arrives from now on; how many.
@@ -264,8 +296,9 @@ class Forwarding:
                 f"""UPDATE {self._cursor} c SET arrival_xid = '{origin.xid}', arrival = coalesce(
                       (SELECT min(arrival) - 1 FROM {self._event}
                        WHERE (arrival_xid, arrival) > (c.arrival_xid, c.arrival) OR arrival > (
-                         SELECT max(arrival) FROM {self._event} WHERE {_FOREIGN})),
-                      (SELECT max(arrival) FROM {self._event}), 0)"""
+                         SELECT max(arrival) FROM {self._event} WHERE {FOREIGN})),
+                      (SELECT max(arrival) FROM {self._event}), 0)
+                    WHERE arrival >= 0"""
             )
             moved = connection.execute(
                 f"UPDATE {self._event} SET arrival_xid = '{origin.xid}' WHERE arrival_xid <> '{origin.xid}'"
@@ -280,7 +313,7 @@ class Forwarding:
         query = f"""
             SELECT target, arrival_xid::text::bigint, arrival, delivered,
               (SELECT count(*) FROM {self._letter} l WHERE l.target = c.target AND l.state = 'parked'),
-              filtered, file_size, rate, problem, problem_at, updated_at
+              filtered, file_size, rate, problem, problem_at, updated_at, learnt, gap, gap_before
             FROM {self._cursor} c ORDER BY target"""
         with translated_errors(), driver_connection(self.engine) as connection:
             rows = connection.execute(query).fetchall()
@@ -289,6 +322,26 @@ class Forwarding:
             CursorRow(*(target, Position(xid, arrival), *rest, self._key(target) in locks))
             for target, xid, arrival, *rest in rows
         ]
+
+    def remember(self, target: str, learnt: Learnt) -> None:
+        """Keep what was found out about a target, beside whoever forwards to it."""
+        query = f"""
+            INSERT INTO {self._cursor} (target, arrival_xid, arrival, learnt) VALUES (%s, %s::text::xid8, %s, %s)
+            ON CONFLICT (target) DO UPDATE SET learnt = excluded.learnt"""
+        values = (target, str(NOT_BEGUN.xid), NOT_BEGUN.arrival, Jsonb(learnt))
+        with translated_errors(), driver_connection(self.engine) as connection:
+            connection.execute(query, values)
+            connection.commit()
+
+    def forget(self, target: str) -> Forgotten | None:
+        """Remove the cursor of a target and its parked events; None if there is none. Raises TargetBusy."""
+        row = {each.target: each for each in self.cursors()}.get(target)
+        if row is None:
+            return None
+        with self.lease(target) as lease:
+            lag = self.lag(row.position).events if row.is_begun else 0
+            lease.forget()
+        return Forgotten(row.delivered, lag, row.parked)
 
     def lag(self, after: Position) -> Lag:
         """How much has arrived after a place."""
@@ -387,20 +440,37 @@ class Lease:
         self._connection, self._target = connection, target
         self._cursor, self._letter = cursor, letter
 
-    def position(self) -> tuple[Position, int | None] | None:
-        """Where the target is, and the size of its file; None for a target that never was forwarded to."""
-        query = f"SELECT arrival_xid::text::bigint, arrival, file_size FROM {self._cursor} WHERE target = %s"
+    def recall(self) -> Known:
+        """What is remembered of the target."""
+        query = f"SELECT arrival_xid::text::bigint, arrival, file_size, learnt FROM {self._cursor} WHERE target = %s"
         with translated_errors():
             row = self._connection.execute(query, (self._target,)).fetchone()
-        return None if row is None else (Position(row[0], row[1]), row[2])
+        if row is None:
+            return Known()
+        position = Position(row[0], row[1])
+        return Known(None if position == NOT_BEGUN else position, row[2], row[3])
 
     def begin(self, position: Position) -> None:
-        """Remember where a new target begins."""
+        """Remember where a new target begins; NOT_BEGUN changes nothing for one that is known."""
         query = f"""
-            INSERT INTO {self._cursor} (target, arrival_xid, arrival) VALUES (%s, %s::text::xid8, %s)
-            ON CONFLICT (target) DO NOTHING"""
+            INSERT INTO {self._cursor} AS c (target, arrival_xid, arrival) VALUES (%s, %s::text::xid8, %s)
+            ON CONFLICT (target) DO UPDATE SET arrival_xid = excluded.arrival_xid, arrival = excluded.arrival
+            WHERE c.arrival < 0"""
         with translated_errors():
             self._connection.execute(query, (self._target, str(position.xid), position.arrival))
+
+    def remember(self, learnt: Learnt) -> None:
+        """Keep what the sender has found out about the target."""
+        with translated_errors():
+            self._connection.execute(
+                f"UPDATE {self._cursor} SET learnt = %s WHERE target = %s", (Jsonb(learnt), self._target)
+            )
+
+    def forget(self) -> None:
+        """Remove the target's place and its parked events."""
+        with translated_errors(), self._connection.transaction():
+            for table in (self._letter, self._cursor):
+                self._connection.execute(f"DELETE FROM {table} WHERE target = %s", (self._target,))
 
     def save(self, progress: Progress) -> None:
         """Move the cursor and park what was refused, in one transaction."""
@@ -461,6 +531,11 @@ class Lease:
             WHERE target = %(target)s"""
         with translated_errors():
             self._connection.execute(query, {"problem": problem, "target": self._target})
+
+
+def wanted_values(selection: Selection) -> dict[str, Any]:
+    """The parameters of WANTED."""
+    return {name: list(getattr(selection, name)) for name in Selection.__struct_fields__}
 
 
 def _between(since: datetime | None, until: datetime | None) -> tuple[list[str], dict[str, Any]]:

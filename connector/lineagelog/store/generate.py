@@ -104,7 +104,7 @@ def _purge(schema: LogStoreSchema) -> list[str]:
 
 _PURGE_TEXTS: Final = {
     "retention_floor": "Remember the cut-off, so that older events that arrive later are not stored.",
-    "events": "Delete the raw events.",
+    "events": "Delete the raw events, but those that a target of forwarding has not got yet.",
     "assertions": "Delete the assertions.",
     "tests": "Delete the tests.",
     "run_datasets": "Delete the datasets of runs that are over, unless another job shares the run id.",

@@ -62,5 +62,18 @@ def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
     return (_same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
 
 
-STEPS: Final = (Step(2, "offsets of Kafka partitions", _kafka_offsets),)
+def _forward_learnt(table: Qualified) -> tuple[str, ...]:
+    cursor = table(tables.FORWARD_CURSOR_TABLE)
+    columns = ("learnt JSONB", "gap BIGINT NOT NULL DEFAULT 0", "gap_before TIMESTAMP WITH TIME ZONE")
+    added = tuple(f"ALTER TABLE {cursor} ADD COLUMN IF NOT EXISTS {column}" for column in columns)
+    # a table that is described already is not described again: see LogStore.create
+    defined = tables.build("s").tables[f"s.{tables.FORWARD_CURSOR_TABLE}"].c
+    comments = {name: defined[name].comment for name in ("arrival", "learnt", "gap", "gap_before")}
+    return added + tuple(f"COMMENT ON COLUMN {cursor}.{name} IS '{text}'" for name, text in comments.items())
+
+
+STEPS: Final = (
+    Step(2, "offsets of Kafka partitions", _kafka_offsets),
+    Step(3, "what forwarding has learnt of a target, and what a purge took before it was sent", _forward_learnt),
+)
 """A later version is one more line."""

@@ -8,7 +8,7 @@ cut-off: what lies before the floor is half gone, and goes as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
-from msgspec import Struct
+from msgspec import Struct, structs
 from psycopg import errors as pg
 
 from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
@@ -28,6 +28,7 @@ from .log import LogStore
 from .partitions import advisory_key
 from .patience import patiently
 from .schema import LogStoreSchema
+from .unforwarded import Owed, Unforwarded, Wish
 
 STATEMENT_TIMEOUT: Final = "30s"
 """Of each batch."""
@@ -52,6 +53,8 @@ class Purged(Struct, frozen=True):
     tests: int
     schema_versions: int
     lineage_versions: int
+    unforwarded: dict[str, int] = {}
+    """Of the events, those that a target of forwarding has not got; by target."""
 
     @property
     def rows(self) -> int:
@@ -67,6 +70,8 @@ def purge(
     batch: int = 1000,
     dry_run: bool = False,
     progress: Progress | None = None,
+    wishes: Mapping[str, Wish] | None = None,
+    even_unforwarded: bool = False,
 ) -> Purged:
     """Delete what is older than ``cutoff`` (with a time zone, not in the future), in batches of ``batch`` rows.
 
@@ -74,6 +79,9 @@ def purge(
     it once no other job shares the run id. A dry run changes nothing and counts what would go. Raises StoreError if
     another purge is at work on this store, or for a cut-off that cannot be meant; StoreUnavailable if a lock is not to
     be had for long: then run it again.
+
+    Events that a target of forwarding has not got yet (``wishes``: those of the settings) are StoreError, too, and
+    nothing is deleted; with ``even_unforwarded`` they go, and the target's cursor tells of the gap.
     """
     if cutoff.tzinfo is None:
         raise StoreError(f"the cut-off {cutoff.isoformat()} names no time zone")
@@ -84,8 +92,12 @@ def purge(
         _refuse_future(connection, cutoff)
         if not dry_run:
             _refuse_other_roles(connection, store.schema)
+        guard = Unforwarded(store.schema, cutoff, wishes or {})
+        owed = _owed(connection, guard, refuses=not dry_run and not even_unforwarded)
         work = _Purge(connection, store.schema, cutoff, batch, progress)
-        return work.count() if dry_run else work.run()
+        work.before_floor = partial(guard.record, owed=owed) if even_unforwarded else guard.refuse
+        purged = work.count() if dry_run else work.run()
+        return structs.replace(purged, unforwarded={each.target: each.events for each in owed})
 
 
 @contextmanager
@@ -124,8 +136,22 @@ def _refuse_other_roles(connection: psycopg.Connection[Any], schema: LogStoreSch
         raise StoreReadOnly(f"the database refuses writes: no permission to delete from {', '.join(refused)}")
 
 
+def _owed(connection: psycopg.Connection[Any], guard: Unforwarded, *, refuses: bool) -> tuple[Owed, ...]:
+    """What targets have not got, looked up before any lock is taken: it is a long look only where it is much."""
+    try:
+        if refuses:
+            guard.refuse(connection)
+            return ()
+        return guard.owed(connection)
+    finally:
+        connection.rollback()
+
+
 class _Purge:
     """One purge on one connection."""
+
+    before_floor: Callable[[psycopg.Connection[Any]], None] | None = None
+    """Called in the transaction that raises the floor, while no writer is at work; what it raises ends the purge."""
 
     def __init__(
         self,
@@ -161,7 +187,7 @@ class _Purge:
         """Count what run() would delete, in one snapshot."""
         self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         floor, epoch = self._floor()
-        moves = floor is None or floor < self._cutoff
+        moves = self._is_above(floor)
         self._begin_from(floor)
         dropped = tuple(self._whole_months())
         run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
@@ -214,6 +240,8 @@ class _Purge:
 
         def move() -> tuple[datetime | None, str]:
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            if self.before_floor is not None and self._is_above(self._floor()[0]):
+                self.before_floor(self._connection)
             self._connection.execute(raise_floor, self._parameters)
             return self._floor()
 
@@ -227,6 +255,10 @@ class _Purge:
         """
         row = self._row(f"SELECT retention_floor, xmin::text FROM {self._table(tables.STORE_TABLE)}", {})
         return row[0], row[1]
+
+    def _is_above(self, floor: datetime | None) -> bool:
+        """Whether the cut-off moves the floor."""
+        return floor is None or floor < self._cutoff
 
     def _begin_from(self, floor: datetime | None) -> None:
         """Take all that lies before the floor, where it is above the cut-off."""

@@ -28,6 +28,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    tuple_,
     union_all,
     update,
 )
@@ -373,8 +374,8 @@ class LogStoreSchema:
 
         Run them in order. A run goes when its last event is older, its datasets with it when no other job shares the
         run id; assertions and tests go by their own time. The floor is remembered first, so that older events that
-        arrive later are not stored again. (`store.purge` does the same in bounded batches, dropping whole
-        partitions.)
+        arrive later are not stored again. Raw events that a target of forwarding has not got stay until it has them.
+        (`store.purge` does the same in bounded batches, dropping whole partitions; it refuses where events are owed.)
         """
         cutoff = bindparam("cutoff", type_=Time)
         store, event, run = (self.t(n) for n in (tables.STORE_TABLE, tables.EVENT_TABLE, tables.RUN_TABLE))
@@ -382,9 +383,13 @@ class LogStoreSchema:
             self.t(n) for n in (tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE)
         )
         same_run = run.c.run_id == dataset.c.run_id
+        cursor = self.t(tables.FORWARD_CURSOR_TABLE)
+        is_owed = tuple_(event.c.arrival_xid, event.c.arrival) > tuple_(cursor.c.arrival_xid, cursor.c.arrival)
         return [
             update(store).values(retention_floor=func.greatest(store.c.retention_floor, cutoff)),
-            delete(event).where(event.c.event_time < cutoff),
+            delete(event).where(
+                event.c.event_time < cutoff, ~exists().where(cursor.c.arrival >= literal_column("0"), is_owed)
+            ),
             delete(assertion).where(assertion.c.event_time < cutoff),
             delete(test).where(test.c.event_time < cutoff),
             delete(dataset).where(

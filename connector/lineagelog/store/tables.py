@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import UserDefinedType
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store (`migrations.py`)."""
 
 EVENT_TABLE: Final = "ol_event"
@@ -406,7 +406,7 @@ def _forward(metadata: MetaData) -> None:
         metadata,
         Column("target", Name, primary_key=True, comment="name of the target in the settings"),
         Column("arrival_xid", TransactionId(), nullable=False, comment="with arrival: the last event that is done"),
-        Column("arrival", BigInteger, nullable=False),
+        Column("arrival", BigInteger, nullable=False, comment="-1 = not begun: ranges or a probe only"),
         Column("delivered", BigInteger, nullable=False, server_default=text("0")),
         Column("parked", BigInteger, nullable=False, server_default=text("0")),
         Column("filtered", BigInteger, nullable=False, server_default=text("0")),
@@ -416,6 +416,11 @@ def _forward(metadata: MetaData) -> None:
         Column("problem_at", Time),
         Column("created_at", Time, nullable=False, server_default=func.now()),
         Column("updated_at", Time, nullable=False, server_default=func.now()),
+        Column("learnt", JSONB, comment="what the endpoint takes: batches, bytes of a request"),
+        Column(
+            "gap", BigInteger, nullable=False, server_default=text("0"), comment="events purged before they were sent"
+        ),
+        Column("gap_before", Time, comment="the latest cut-off of such a purge"),
         comment="how far each target has been forwarded, in order of arrival",
     )
     letter = Table(
