@@ -109,6 +109,21 @@ def test_one_table_in_two_spellings_is_one() -> None:
     assert columns(got.outputs) == {"Id": {"Orders.Id"}}
 
 
+def test_the_spelling_of_a_table_is_not_that_of_an_alias_or_a_column() -> None:
+    """Nor the other way round."""
+    got = lineage_from_sql("INSERT INTO T (ORDERS) SELECT ORDERS.id FROM orders AS ORDERS", "tsql")
+    assert got.inputs == [{"name": "orders"}]
+    assert columns(got.outputs) == {"ORDERS": {"orders.id"}}
+
+
+def test_values_are_read_row_by_row() -> None:
+    """A subquery among the values is a source of its column only."""
+    got = lineage_from_sql("INSERT INTO t (a, b) VALUES (1, 2), (3, (SELECT max(s.x) FROM s))", "postgres")
+    assert got.inputs == [{"name": "s"}]
+    assert columns(got.outputs) == {"b": {"s.x"}}
+    assert lineage_from_sql("INSERT INTO t (a) VALUES (1)", "postgres").outputs == [{"name": "t"}]
+
+
 def test_an_unknown_dialect_is_told() -> None:
     """One line names it."""
     assert "klingon" in lineage_from_sql("SELECT 1", "klingon").errors[0]
