@@ -220,17 +220,48 @@ def _into(statement: exp.Expr) -> Iterator[Flow]:
         for row in query.expressions:
             values = row.expressions if isinstance(row, exp.Tuple) else [row]
             yield _table(statement), names, exp.select(*_aliased(values)), []
+        yield from _on_conflict(statement)
     else:
         yield _table(statement), [], None, []
 
 
+def _on_conflict(statement: exp.Expr) -> Iterator[Flow]:
+    """`ON CONFLICT … DO UPDATE SET`; a value of EXCLUDED is the inserted one, which is told already."""
+    from sqlglot import exp
+
+    conflict = statement.args.get("conflict")
+    sets = _assignments(conflict.expressions) if conflict is not None else {}
+    own = {
+        name: value
+        for name, value in sets.items()
+        if not any(column.table.lower() == "excluded" for column in value.find_all(exp.Column))
+    }
+    table = _table(statement)
+    if own and table is not None:
+        yield table, list(own), exp.select(*_aliased(list(own.values()))).from_(table.copy()), []
+
+
 def _update(statement: exp.Update) -> Flow:
-    """UPDATE as the SELECT of the new values: the target beside what it is joined with."""
+    """UPDATE as the SELECT of the new values: the target beside what it is joined with.
+
+    SQL Server names the target by its alias in FROM: then it is among what is joined.
+    """
+    from sqlglot import exp
+
     sets = _assignments(statement.expressions)
     source = statement.args.get("from_")
-    others = [source.this] if source is not None else []
-    query = _selecting(list(sets.values()), statement, others)
-    return _table(statement), list(sets), query, []
+    name = statement.this.name if isinstance(statement.this, exp.Table) and not statement.this.db else ""
+    joined = source.find_all(exp.Table) if source is not None else ()
+    aliased = next((table for table in joined if name and table.alias == name), None)
+    if source is None or aliased is None:
+        return _table(statement), list(sets), _selecting(list(sets.values()), statement, _sources(source)), []
+    aliased.meta[TARGET] = True
+    query = _filtered(exp.select(*_aliased(list(sets.values()))).from_(source.this.copy()), statement)
+    return aliased, list(sets), query, []
+
+
+def _sources(source: exp.Expr | None) -> list[exp.Expr]:
+    return [source.this] if source is not None else []
 
 
 def _merge(statement: exp.Merge) -> Iterator[Flow]:
@@ -252,17 +283,41 @@ def _merge(statement: exp.Merge) -> Iterator[Flow]:
 def _assignments(expressions: list[exp.Expr]) -> dict[str, exp.Expr]:
     from sqlglot import exp
 
-    return {each.this.name: each.expression for each in expressions if isinstance(each, exp.EQ)}
+    sets: dict[str, exp.Expr] = {}
+    for each in expressions:
+        if isinstance(each, exp.EQ) and isinstance(each.this, exp.Tuple):
+            names = [column.name for column in each.this.expressions]
+            sets.update(zip(names, _elements(each.expression), strict=False))
+        elif isinstance(each, exp.EQ):
+            sets[each.this.name] = each.expression
+    return sets
+
+
+def _elements(value: exp.Expr) -> list[exp.Expr]:
+    """The values of `(a, b) = (1, 2)` and of `(a, b) = (SELECT x, y …)`."""
+    from sqlglot import exp
+
+    if isinstance(value, exp.Tuple):
+        return list(value.expressions)
+    query = value.unnest()
+    if not isinstance(query, exp.Select):
+        return []
+    return [exp.Subquery(this=query.copy().select(each.copy(), append=False)) for each in query.selects]
 
 
 def _selecting(values: list[exp.Expr], statement: exp.Expr, others: list[exp.Expr]) -> exp.Select:
-    """SELECT the values FROM the statement's target and other tables, under its WHERE and WITH."""
+    """SELECT the values FROM the statement's target and other tables."""
     from sqlglot import exp
 
     _table(statement)
     query = exp.select(*(_aliased(values) or [exp.Literal.number(1)])).from_(statement.this.copy())
     for other in others:
         query = query.join(other.copy(), join_type="cross")
+    return _filtered(query, statement)
+
+
+def _filtered(query: exp.Select, statement: exp.Expr) -> exp.Select:
+    """The query under the statement's WHERE and WITH."""
     if where := statement.args.get("where"):
         query = query.where(where.this.copy())
     if outer := statement.args.get("with_"):

@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from .classes import Role
-from .columns import Column, Outcome, Ref, Shape, shape_of
 from .facets import Facets, Field, Origin
 from .graph import Graph, Job, Key, Port, Vertex
 from .names import DatasetName, Naming
 from .paths import format_path
+from .shapes import Column, Outcome, Ref, Shape, shape_of
 from .virtual import NAMESPACE, VirtualNames, virtual_name
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ class _Writer:
             found.setdefault(self.name(port), dataset)
         for name, shape in outcome.reads.items():
             dataset = self.dataset(name, shape, facets)
-            is_reader = self.rules[vertex.key].role is Role.READ and len(outcome.reads) == 1
+            is_reader = self.rules[vertex.key].role is Role.READ or (outcome.output.columns and not outcome.writes)
+            is_reader = bool(is_reader) and len(outcome.reads) == 1
             _count(dataset, "input", _documents_out(vertex) if is_reader else None, facets)
             found.setdefault(name, dataset)
         return list(found.values())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from lineagelog.errors import InputError
 
 from .accounts import AccountBook
-from .classes import snap_class
-from .columns import analyse, undecided_joins
+from .classes import Role, snap_class
+from .demand import analyse, undecided
 from .document import Finding
 from .events import Event, ExportOptions, build_events
 from .graph import Job, Key, Vertex, connect, match, vertices
@@ -22,6 +22,8 @@ from .virtual import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from .paths import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,11 @@ def export_snaplogic(
     all_vertices = vertices(jobs)
     rules = _rules(jobs, all_vertices, options, findings)
     graph = connect(all_vertices, rules, _parents_first(jobs), findings, not options.separate_children)
-    outcomes = analyse(graph, rules)
-    for vertex, paths in undecided_joins(graph, rules, outcomes):
-        findings.append(_undecided(vertex, [format_path(path) for path in paths]))
+    analysis = analyse(graph, rules)
+    outcomes = analysis.outcomes
+    for vertex, paths in undecided(graph, rules, outcomes):
+        findings.append(_undecided(vertex, rules[vertex.key].role, paths))
+    findings += [_missing(all_vertices[key], paths) for key, paths in analysis.missing.items()]
     findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
@@ -131,9 +135,23 @@ def _unknown(vertex: Vertex) -> Finding:
     return _finding(vertex, message)
 
 
-def _undecided(vertex: Vertex, columns: list[str]) -> Finding:
-    listed = ", ".join(columns[:5]) + (" ..." if len(columns) > 5 else "")
-    return _finding(vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns")
+_OPEN = {
+    Role.SPLIT: "the elements and what is around them are open",
+    Role.EXECUTE: "the columns of its tables are open",
+}
+
+
+def _undecided(vertex: Vertex, role: Role, paths: Sequence[Path]) -> Finding:
+    why = _OPEN.get(role, "both sides are open")
+    return _finding(vertex, f"{why}, so {_listed(paths)} may come from either; tell the columns with --columns")
+
+
+def _missing(vertex: Vertex, paths: Sequence[Path]) -> Finding:
+    return _finding(vertex, f"uses {_listed(paths)}, which nothing that reaches it has; left without origin")
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(format_path(path) for path in paths[:5]) + (" ..." if len(paths) > 5 else "")
 
 
 def _stopped(vertex: Vertex) -> Finding:

@@ -51,9 +51,12 @@ class Expression:
 def read_expression(text: str) -> Expression:
     """The facts of `text`. Never fails: see `Expression.problem`."""
     try:
-        tree = parse(text)
+        return _facts(parse(text))
     except ExpressionError as error:
         return _scan(text, str(error))
+
+
+def _facts(tree: Tree) -> Expression:
     collector = _Collector()
     collector.walk(tree)
     steps, base = _chain(tree)
@@ -209,6 +212,25 @@ def evaluate(text: str, parameters: Mapping[str, str]) -> str | None:
     except ExpressionError:
         return None
     return None if value is UNKNOWN or value is None else _as_text(value)
+
+
+def pieces(text: str, parameters: Mapping[str, str]) -> list[str | Expression]:
+    """The operands of a text that is put together with `+`: their text where parameters are enough to know it, else
+    their facts. A text that is no expression is one piece with what was found in it word by word."""
+    try:
+        todo = [parse(text)]
+    except ExpressionError as error:
+        return [_scan(text, str(error))]
+    found: list[str | Expression] = []
+    while todo:
+        tree = todo.pop()
+        if tree.kind == "binary" and tree.value == "+":
+            todo.extend(reversed(tree.children))
+            continue
+        value = _value(tree, parameters)
+        is_known = not (isinstance(value, str) and UNKNOWN in value)
+        found.append(_as_text(value) if is_known else _facts(tree))
+    return found
 
 
 type _Value = str | float | bool | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,19 @@ from .document import Finding, Node, Setting
 from .expression import MAPPING, UNKNOWN, Expression, evaluate, read_expression
 from .names import DatasetName, Naming, endpoint, file_name, object_name, table_name, table_parts
 from .paths import ROOT, Path, parse_path
-from .sql import select_list, soql, tables
+from .shapes import CONTENT
+from .sql import soql
+from .statement import DIALECTS, Made, read_statement, statement_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .pipeline import Snap
+
+
+_PARAMETER = re.compile(r"_\w+")
+_CALL = re.compile(r"[A-Za-z][\w.]*\s*\(")
+_DYNAMIC = re.compile(r"\.?\[\(\s*_(\w+)\s*\)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,23 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class JoinOn:
-    """A row of a Join: fields of the left and of the right input, and the label of the right input's view."""
+    """A row of a Join: fields of the left and of the right input (none for a constant), and the label of the right
+    input's view."""
 
-    left: Path
-    right: Path
+    left: tuple[Path, ...]
+    right: tuple[Path, ...]
     view: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlColumn:
+    """A column that a statement gives back or writes: columns of tables, and fields of the document (`reads`)."""
+
+    target: Path
+    sources: tuple[tuple[DatasetName, str], ...] = ()
+    reads: tuple[Path, ...] = ()
+    description: str = ""
+    subtype: str = "IDENTITY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +80,11 @@ class Rule:
     """What a Snap does. `columns`: what its source or target is known to have; `closed`: and nothing else.
 
     `passes`: input fields go on beside the mapped ones. `root`: the mapping root. `payload`: what a producer
-    sends (None = all). `split` and `includes`: the paths of a JSON Splitter. `child`: the name of the
-    pipeline that a Pipeline Execute runs.
+    sends (None = all). `split`, `includes` and `parents`: the paths of a JSON Splitter, and
+    whether it keeps what is around them. `wrap`: the field under which whole documents go (none: the label of their
+    view). `more`: other fields come out, too, of which nothing is known. `child`: the name of the
+    pipeline that a Pipeline Execute runs. Of a statement: `results` are the columns that come back, `rest` the tables
+    whose other columns do, too (`*`), `written` the columns of each table that it writes.
     """
 
     role: Role
@@ -77,7 +101,13 @@ class Rule:
     payload: tuple[Path, ...] | None = None
     split: Path = ROOT
     includes: tuple[Path, ...] = ()
+    parents: bool = False
+    wrap: Path = ROOT
+    more: bool = False
     child: str = ""
+    results: tuple[SqlColumn, ...] = ()
+    rest: tuple[DatasetName, ...] = ()
+    written: Mapping[DatasetName, tuple[SqlColumn, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +120,11 @@ class Context:
     naming: Naming
     columns: Mapping[str, tuple[str, ...]]
     findings: list[Finding] = field(default_factory=list)
+
+    def known_columns(self, database: str) -> dict[str, tuple[str, ...]]:
+        """The columns that a person told, by each name that a statement may call their table."""
+        inside = {name.removeprefix(f"{database}."): columns for name, columns in self.columns.items() if database}
+        return {**inside, **self.columns}
 
     def warn(self, node: Node, message: str) -> None:
         """Note a finding at a place of a file."""
@@ -114,6 +149,25 @@ class Context:
         """The facts of a setting that is an expression; a literal has none."""
         setting = node.setting()
         return self.facts(node, setting) if setting.expression else Expression()
+
+    def paths(self, node: Node) -> tuple[Path, ...]:
+        """The fields that a setting names: a path, or an expression such as `jsonPath($, "$.a[*].b")`; none for a
+        constant."""
+        setting = node.setting()
+        text = setting.text.strip()
+        if setting.expression and _PARAMETER.fullmatch(text):
+            text = self.resolve(node)
+        elif setting.expression or _CALL.match(text):
+            return tuple(path for path in self.facts(node, setting).reads if path)
+        path = parse_path(_DYNAMIC.sub(self._filled, text))
+        return (path,) if path else ()
+
+    def path(self, node: Node) -> Path:
+        """The one field that a setting names; the whole document when it names none."""
+        return next(iter(self.paths(node)), ROOT)
+
+    def _filled(self, match: re.Match[str]) -> str:
+        return f"[{self.parameters.get(match[1], '')!r}]"
 
     def condition(self, node: Node) -> Expression:
         """The facts of a setting that can only be an expression, marked as one or not."""
@@ -140,6 +194,8 @@ def read_rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
         Role.JOIN: _join,
         Role.AGGREGATE: _aggregate,
         Role.SPLIT: _split,
+        Role.PARSE: _parse,
+        Role.WRAP: _wrap,
         Role.GENERATE: _generate,
         Role.CHILD: _child,
     }.get(known.role)
@@ -158,11 +214,34 @@ def _pass(snap: Snap, context: Context) -> Rule:
     uses += _uses(context.condition(settings.get("filterExpression")), "FILTER")
     for route in settings.get("routes").table():
         uses += _uses(context.condition(route.get("expression")), "FILTER")
-    uses += [Use(parse_path(_only_text(row)), "SORT") for row in settings.get("sortPaths").table()]
-    listed = [_only_text(row) for row in settings.get("columnList").table()]
-    if listed and not settings.get("containsHeader").unwrap().flag(True):
-        return Rule(Role.MAP, tuple(_identity((column,)) for column in listed if column), uses=tuple(uses))
+    for row in settings.get("sortPaths").table():
+        uses += [Use(path, "SORT") for path in context.paths(_only(row, "sortPath"))]
     return Rule(Role.PASS, uses=tuple(uses))
+
+
+def _parse(snap: Snap, context: Context) -> Rule:
+    """A parser passes on what went into the bytes; without a header its list of columns tells."""
+    if snap.kind.endswith("binarytodocument"):
+        return Rule(Role.MAP, (Assignment((CONTENT,), (ROOT,), MAPPING),), more=True)
+    listed = [_only(row).setting().text for row in snap.settings.get("columnList").table()]
+    has_header = snap.settings.get("containsHeader").unwrap().flag(True)
+    columns = tuple(_identity((column,)) for column in listed if column) if not has_header else ()
+    return replace(_pass(snap, context), role=Role.PARSE, columns=columns, closed=bool(columns))
+
+
+def _wrap(snap: Snap, context: Context) -> Rule:
+    """Group By N and Group By Fields put whole documents below a target field, Gate below the label of each input."""
+    settings = snap.settings
+    target = next((path for key in ("targetField", "groupsOutput") for path in context.paths(settings.get(key))), ROOT)
+    if target == ROOT and not snap.kind.endswith("gate"):
+        target = ("group",)
+    rows = [*settings.get("groupFields").table(), *settings.get("fields").table()]
+    groups = tuple(path for row in rows for path in context.paths(_only(row)))
+    return Rule(Role.WRAP, tuple(_identity(path) for path in groups), wrap=target, uses=_grouping(groups))
+
+
+def _grouping(groups: tuple[Path, ...]) -> tuple[Use, ...]:
+    return tuple(Use(path, "GROUP_BY") for path in groups)
 
 
 def _uses(expression: Expression, subtype: str) -> list[Use]:
@@ -174,20 +253,21 @@ def _identity(path: Path) -> Assignment:
 
 
 def _mapper(snap: Snap, context: Context) -> Rule:
-    table = snap.settings.get("transformations").unwrap()
+    settings = snap.settings
+    table = settings.get("transformations").unwrap() if settings.has("transformations") else settings
     found: dict[Path, Assignment] = {}
     deletes: list[Path] = []
     for row in table.get("mappingTable").table():
-        source, target = row.get("expression"), row.get("targetPath").setting().text
-        if not target.strip():
-            deletes.append(parse_path(source.setting().text))
+        source, target = row.get("expression"), row.get("targetPath")
+        if not target.setting().text.strip():
+            deletes += context.paths(source)
             continue
-        path = parse_path(target)
+        path = context.path(target)
         found.pop(path, None)
         found[path] = _assigned(source, path, context)
-    root = parse_path(table.get("mappingRoot").setting().text)
-    passes = snap.settings.get("passThrough").unwrap().flag()
-    return Rule(Role.MAP, tuple(found.values()), tuple(path for path in deletes if path), passes, root)
+    root = context.path(table.get("mappingRoot"))
+    passes = settings.get("passThrough").unwrap().flag()
+    return Rule(Role.MAP, tuple(found.values()), tuple(deletes), passes, root)
 
 
 def _assigned(node: Node, target: Path, context: Context) -> Assignment:
@@ -228,13 +308,13 @@ def _result_type(facts: Expression) -> str:
     return _RESULT_TYPES.get(facts.functions[0], "") if len(facts.functions) == 1 and not facts.operators else ""
 
 
-def _structure(snap: Snap, _context: Context) -> Rule:
+def _structure(snap: Snap, context: Context) -> Rule:
     found: dict[Path, Assignment] = {}
     deletes: list[Path] = []
     passes = not snap.settings.get("passThrough").unwrap().text().lower().startswith(("none", "false"))
     for row in snap.settings.get("mappingTable").table():
         operation = row.get("operation").setting().text.lower()
-        source, target = parse_path(_text(row, "sourcePath")), parse_path(_text(row, "targetPath"))
+        source, target = context.path(row.get("sourcePath")), context.path(row.get("targetPath"))
         if operation in ("delete", "remove") or not _text(row, "targetPath"):
             deletes.append(source)
             continue
@@ -253,7 +333,7 @@ def _conditional(snap: Snap, context: Context) -> Rule:
     fields count too."""
     found: dict[Path, Assignment] = {}
     for row in snap.settings.get("conditionalTable").table():
-        target = parse_path(_text(row, "targetPath"))
+        target = context.path(row.get("targetPath"))
         condition = context.condition(row.get("conditionalExpression"))
         value = _assigned(row.get("returnValue"), target, context)
         before = found.get(target, Assignment(target))
@@ -263,55 +343,61 @@ def _conditional(snap: Snap, context: Context) -> Rule:
         is_used = bool(reads or conditions)
         description = ", ".join(texts) or ("conditional" if is_used else "")
         found[target] = Assignment(target, reads, description, conditions=conditions)
+    default = snap.settings.get("defaultValueTable").unwrap()
+    if target := context.path(default.get("defaultValuePath")):
+        found.setdefault(target, _assigned(default.get("defaultValue"), target, context))
     passes = snap.settings.get("passThrough").unwrap().flag(True)
     return Rule(Role.MAP, tuple(found.values()), passes=passes)
 
 
 def _join(snap: Snap, context: Context) -> Rule:
-    joins = tuple(
-        JoinOn(_path(row, "leftPath", context), _path(row, "rightPath", context), _text(row, "rightInputView"))
-        for row in snap.settings.get("joinPaths").table()
+    rows = [*snap.settings.get("joinPaths").table(), *snap.settings.get("joinCondition").table()]
+    joins = (
+        JoinOn(context.paths(row.get("leftPath")), context.paths(row.get("rightPath")), _text(row, "rightInputView"))
+        for row in rows
     )
-    return Rule(Role.JOIN, joins=joins)
+    return Rule(Role.JOIN, joins=tuple(joins))
 
 
-def _path(row: Node, key: str, context: Context) -> Path:
-    setting = row.get(key).setting()
-    is_parameter = setting.expression and setting.text.startswith("_")
-    return parse_path(context.resolve(row.get(key)) if is_parameter else setting.text)
-
-
-def _aggregate(snap: Snap, _context: Context) -> Rule:
-    groups = [parse_path(_only_text(row)) for row in snap.settings.get("groupByFields").table()]
-    found = [_identity(path) for path in groups if path]
+def _aggregate(snap: Snap, context: Context) -> Rule:
+    rows = snap.settings.get("groupByFields").table()
+    groups = tuple(path for row in rows for path in context.paths(_only(row)))
+    found = [_identity(path) for path in groups]
     for row in snap.settings.get("aggregateFields").table():
-        function, source = _text(row, "function") or "aggregate", parse_path(_text(row, "field"))
-        target = parse_path(_text(row, "resultField")) or source
+        function, sources = _text(row, "function") or "aggregate", context.paths(row.get("field"))
+        target = context.path(row.get("resultField")) or next(iter(sources), ROOT)
         kind = "integer" if function.lower().startswith("count") else ""
-        found.append(Assignment(target, (source,) if source else (), function, "AGGREGATION", kind))
+        found.append(Assignment(target, sources, function, "AGGREGATION", kind))
     assignments = {assignment.target: assignment for assignment in found if assignment.target}
-    return Rule(Role.MAP, tuple(assignments.values()), uses=tuple(Use(path, "GROUP_BY") for path in groups if path))
+    return Rule(Role.MAP, tuple(assignments.values()), uses=_grouping(groups))
 
 
-def _only_text(row: Node) -> str:
-    """The text of a row whose key is not documented: the first of its values that is a text."""
-    if not isinstance(row.value, dict):
-        return row.text()
-    texts = [cell.unwrap().value for _, cell in row.items()]
-    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+def _only(row: Node, *known: str) -> Node:
+    """The cell of a row whose keys are not documented: a known one, else the first that names a field, else the first
+    text."""
+    if not isinstance(row.value, dict) or row.has("value"):
+        return row
+    cells = [row.get(key) for key in known if row.has(key)] or [cell for _, cell in row.items()]
+    texts = [cell for cell in cells if isinstance(cell.unwrap().value, str) and cell.unwrap().value.strip()]
+    named = [cell for cell in texts if cell.unwrap().value.strip().startswith("$")]
+    return next(iter([*named, *texts]), Node(row.file, row.place, None))
 
 
-def _split(snap: Snap, _context: Context) -> Rule:
+def _split(snap: Snap, context: Context) -> Rule:
     settings = snap.settings
-    includes = tuple(parse_path(_only_text(row)) for row in settings.get("includePaths").table())
-    path = parse_path(settings.get("path").setting().text)
-    return Rule(Role.SPLIT, split=path, includes=tuple(path for path in includes if path))
+    includes = tuple(path for row in settings.get("includePaths").table() for path in context.paths(_only(row)))
+    path = context.path(settings.get("path") if settings.has("path") else settings.get("jsonPath"))
+    parents = settings.get("includeParents").unwrap().flag()
+    return Rule(Role.SPLIT, split=path, includes=includes, parents=parents)
 
 
 def _generate(snap: Snap, _context: Context) -> Rule:
-    """A JSON Generator's content is literal JSON; where it is not (an expression, a template), the columns
-    are unknown."""
+    """A generator's content is literal JSON, or CSV with a header; where it is not (an expression, a template), the
+    columns are unknown."""
     content = snap.settings.get("editable_content")
+    if snap.kind.endswith("csvgenerator"):
+        names = _header(content.setting().text)
+        return Rule(Role.GENERATE, columns=tuple(Assignment((name,), type="string") for name in names), closed=True)
     try:
         value = orjson.loads(content.setting().text)
     except orjson.JSONDecodeError:
@@ -321,6 +407,13 @@ def _generate(snap: Snap, _context: Context) -> Rule:
         _leaves(document, types)
     columns = tuple(Assignment(path, type=kind) for path, kind in types.items())
     return Rule(Role.GENERATE, columns=columns, closed=True)
+
+
+def _header(text: str) -> list[str]:
+    """The column names in the first line of CSV; the separator is the one that stands in it most often."""
+    line = next(iter(text.replace("\\n", "\n").strip().splitlines()), "")
+    separator = max(",;\t|", key=line.count)
+    return [name.strip() for row in csv.reader([line], delimiter=separator) for name in row if name.strip()]
 
 
 def _leaves(document: object, types: dict[Path, str]) -> None:
@@ -357,32 +450,67 @@ def child_parameters(snap: Snap, parameters: Mapping[str, str]) -> dict[str, str
 
 
 def _execute(snap: Snap, known: SnapClass, context: Context) -> Rule:
-    """The tables of the statement; columns when it is a plain SELECT of one table."""
-    node = next((snap.settings.get(key) for key in known.settings if not snap.settings.get(key).unwrap().empty), None)
-    if node is None:
-        return Rule(Role.EXECUTE)
-    setting = node.setting()
-    facts = context.facts(node, setting) if setting.expression else Expression(_bound(setting.text))
-    statement = evaluate(setting.text, context.parameters) if setting.expression else setting.text
-    found = tables(statement or "")
-    if statement is None or any(UNKNOWN in name for name in (*found.reads, *found.writes)):
-        context.warn(node, "a table of the statement depends on documents or unknown parameters; left out")
-    reads, writes = (
-        tuple(_table(snap, known, context, "", name) for name in names if UNKNOWN not in name)
-        for names in (found.reads, found.writes)
+    """The tables and columns of the statement (or statements), and the fields of the document that it uses."""
+    nodes = [snap.settings.get(key) for key in known.settings if not snap.settings.get(key).unwrap().empty]
+    if not nodes:
+        return Rule(Role.EXECUTE, passes=True)
+    target = context.accounts.target(_reference(snap, context), known.system)
+    dialect = DIALECTS.get(target.system or known.system)
+    rules = [_statement(snap, known, context, node, dialect, target.database) for node in _cells(nodes[0])]
+    last = next(
+        (rule for rule in reversed(rules) if rule.results or rule.rest), rules[-1] if rules else Rule(known.role)
     )
-    rule = Rule(Role.EXECUTE, reads=reads, writes=writes, uses=tuple(_uses(facts, "FILTER")))
-    listed = select_list(statement or "") if len(reads) == 1 and not writes else None
-    if listed is None:
-        return rule
-    columns = tuple(Assignment((name,), ((source,),), MAPPING, "IDENTITY") for name, source in listed)
-    return replace(rule, role=Role.READ, columns=columns, closed=bool(columns), passes=_passes(snap))
+    written: dict[DatasetName, tuple[SqlColumn, ...]] = {}
+    for rule in rules:
+        for name, columns in rule.written.items():
+            written[name] = (*written.get(name, ()), *columns)
+    return replace(
+        last,
+        passes=bool(written) or _passes(snap) or not (last.results or last.rest),
+        reads=tuple(dict.fromkeys(name for rule in rules for name in rule.reads)),
+        writes=tuple(written),
+        written=written,
+        uses=tuple(dict.fromkeys(use for rule in rules for use in rule.uses)),
+    )
 
 
-def _bound(statement: str) -> tuple[Path, ...]:
-    """Fields that literal SQL binds: `$name`."""
-    facts = read_expression(statement)
-    return tuple(path for path in facts.reads if path)
+def _cells(node: Node) -> list[Node]:
+    """A setting, or each row's cell of a table of one column."""
+    if not isinstance(node.unwrap().value, list):
+        return [node]
+    return [
+        row if row.has("value") or not isinstance(row.value, dict) else cell
+        for row in node.table()
+        for cell in _first(row)
+    ]
+
+
+def _first(row: Node) -> list[Node]:
+    cells = [cell for _, cell in row.items()] if isinstance(row.value, dict) else [row]
+    return cells[:1]
+
+
+def _statement(snap: Snap, known: SnapClass, context: Context, node: Node, dialect: str | None, database: str) -> Rule:
+    setting = node.setting()
+    text = statement_text(setting.text, setting.expression, context.parameters)
+    found = read_statement(text, dialect, context.known_columns(database))
+    for problem in found.problems:
+        context.warn(node, f"Snap {snap.label!r}: SQL: {problem}")
+    tables = dict.fromkeys((*found.reads, *found.rest, *found.written))
+    names = {table: _table(snap, known, context, "", table) for table in tables}
+
+    def column(made: Made) -> SqlColumn:
+        sources = tuple((names[table], name) for table, name in made.tables)
+        return SqlColumn((made.name,), sources, made.fields, made.description, made.subtype)
+
+    return Rule(
+        Role.EXECUTE,
+        uses=tuple(Use(path, "FILTER") for path in found.filters),
+        reads=tuple(names[table] for table in found.reads),
+        results=tuple(column(made) for made in found.result),
+        rest=tuple(names[table] for table in found.rest),
+        written={names[table]: tuple(column(made) for made in columns) for table, columns in found.written.items()},
+    )
 
 
 def _passes(snap: Snap) -> bool:
@@ -395,13 +523,20 @@ def _endpoints(snap: Snap, known: SnapClass, context: Context, rule: Rule) -> Ru
     if not names and known.place is not Place.NONE:
         context.warn(snap.settings, f"Snap {snap.label!r}: no {' or '.join(known.settings)}, so its dataset is unknown")
     if known.role is Role.WRITE:
-        condition = [key for key in ("updateCondition", "deleteCondition") if snap.settings.has(key)]
-        uses = [use for key in condition for use in _uses(context.expression(snap.settings.get(key)), "FILTER")]
+        uses = [*_clause(snap, "updateCondition", context), *_clause(snap, "deleteCondition", context)]
         return replace(rule, writes=names, payload=_payload(snap, context), uses=tuple(uses))
-    uses = _uses(context.expression(snap.settings.get("whereClause")), "FILTER")
-    listed = [_column(_only_text(row)) for row in snap.settings.get("outputFields").table()] or list(columns)
+    uses = _clause(snap, "whereClause", context)
+    listed = [_column(_only(row).setting().text) for row in snap.settings.get("outputFields").table()] or list(columns)
     given = tuple(_identity(parse_path(name)) for name in listed if name)
     return replace(rule, reads=names, columns=given, closed=bool(given), passes=_passes(snap), uses=tuple(uses))
+
+
+def _clause(snap: Snap, key: str, context: Context) -> list[Use]:
+    """The fields of a WHERE clause: `$field` in its text, and what an expression puts in."""
+    setting = snap.settings.get(key).setting()
+    text = statement_text(setting.text, setting.expression, context.parameters)
+    paths = dict.fromkeys(path for facts in text.marked for path in facts.reads if path)
+    return [Use(path, "FILTER") for path in paths]
 
 
 def _column(text: str) -> str:
