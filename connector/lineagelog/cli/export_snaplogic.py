@@ -298,9 +298,10 @@ def _report(exported: Export, request: Request, wrote: str | None, validated: bo
     summary = exported.summary
     coverage = "" if summary.coverage is None else f" ({summary.coverage:.0%})"
     where = f", in {wrote}" if wrote else ""
+    running = f", {summary.running} running" if summary.running else ""
     tables = f"{summary.tables_read} read, {summary.tables_written} written"
     lines = [
-        f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{where}",
+        f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{running}{where}",
         f"datasets  {tables}, {summary.virtual_datasets} virtual",
         f"columns   {summary.traced_columns} of {summary.columns} with origin{coverage}",
         f"findings  {summary.warnings} warnings, {summary.notes} notes",

@@ -130,6 +130,7 @@ def test_the_summary_as_json(app: typer.Typer) -> None:
         "runs": 1,
         "events": 5,
         "failed": 0,
+        "running": 0,
         "jobs": 5,
         "warnings": 1,
         "notes": 1,

@@ -116,8 +116,8 @@ def _ask_joined(step: Step, demand: _Demand, undecided: bool) -> None:
         if path in behind:
             before, right, inner = behind[path]
             demand.ask(step, (right,), inner, maybe)
-            if not any(_has(each, inner[:1]) for each in before):
-                demand.ask(step, before[:1], inner[:1], maybe)
+            plain = next((each for each in before if _has(each, inner[:1])), before[0])
+            demand.ask(step, (plain,), inner[:1], maybe)
             continue
         found, certain = _owners(path, sides, step.rule.joins, clashing)
         if certain or undecided:

@@ -16,12 +16,12 @@ from .graph import Job, Key, Vertex, connect, match, vertices
 from .paths import format_path
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
 from .rules import Context, Rule, child_parameters, read_rule
-from .runs import read_runs
+from .runs import End, read_runs
 from .summary import Summary, summarise
 from .virtual import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .paths import Path
 
@@ -67,7 +67,7 @@ def export_snaplogic(
     for vertex, paths in undecided(graph, rules, outcomes):
         findings.append(_undecided(vertex, rules[vertex.key].role, paths))
     findings += [_missing(all_vertices[key], paths) for key, paths in analysis.missing.items()]
-    findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
+    findings += _unfinished(jobs, all_vertices.values())
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
     unique = tuple(dict.fromkeys(findings))
@@ -154,8 +154,22 @@ def _listed(paths: Sequence[Path]) -> str:
     return ", ".join(format_path(path) for path in paths[:5]) + (" ..." if len(paths) > 5 else "")
 
 
-def _stopped(vertex: Vertex) -> Finding:
-    return _finding(vertex, "was stopped before its end; --stopped-as-abort tells it so in the event", "note")
+def _unfinished(jobs: Sequence[Job], found: Iterable[Vertex]) -> list[Finding]:
+    """Runs and Snaps that are not over (their event is RUNNING), and Snaps that were stopped."""
+    again = "export it again when it is over"
+    findings = [
+        Finding(job.run.file, job.run.place, f"the run is not over (state {job.run.state!r}); {again}")
+        for job in jobs
+        if job.run.end is End.OPEN
+    ]
+    for vertex in found:
+        if vertex.ran.end is End.STOPPED:
+            message = "was stopped before its end; --stopped-as-abort tells it so in the event"
+            findings.append(_finding(vertex, message, "note"))
+        if vertex.ran.end is End.OPEN:
+            message = f"is not over (state {vertex.ran.state!r}), so its event is RUNNING; {again}"
+            findings.append(_finding(vertex, message))
+    return findings
 
 
 def _orphans(jobs: Sequence[Job]) -> list[Finding]:
