@@ -318,3 +318,43 @@ def test_a_literal_condition_binds_fields() -> None:
     it = event(run(chain("oracle-update", "It", settings, "original.a"), modern=True), "It")
     uses = it["outputs"][-1]["facets"]["columnLineage"]["dataset"]
     assert [(use["field"], use["transformations"][0]["subtype"]) for use in uses] == [("a", "FILTER")]
+
+
+def test_the_answer_of_a_write_is_not_taken_for_the_other_side_of_a_join() -> None:
+    """An Insert puts out `original` and a status; a field that only a Script could have is the Script's."""
+    sample = Sample("answer", "Answer")
+    sample.snap("gen", "transform-jsongenerator", "Gen", {"editable_content": lit('[{"id": 1}]')}, inputs={})
+    insert(sample, "load", "Load", "s", "t")
+    sample.snap("pass", "flow-filter", "Pass")
+    sample.snap("script", "script-script", "Script", inputs={})
+    on = {"leftPath": expr("$original.id"), "rightPath": expr("$id"), "rightInputView": lit("input1")}
+    views = {"input0": "input0", "input1": "input1"}
+    sample.snap("join", "transform-multijoin", "Join", {"joinPaths": table(on)}, inputs=views)
+    sample.snap("use", "transform-datatransform", "Use", mapping((expr("$day"), "$day")))
+    sample.link("gen", "load", "pass", "join", "use")
+    sample.link("script", "join@input1")
+    exported = run(sample)
+    assert lineage(event(exported, "Join")["outputs"][0])["day"] == (["Script.day"], "Mapping")
+    assert warnings(exported) == []
+
+
+def test_a_pipeline_execute_whose_child_is_not_here_has_its_input_under_original() -> None:
+    """What comes back from the child is unknown."""
+    it = event(run(chain("flow-pipeexec", "It", {"pipeline": lit("Elsewhere")}, "original.a", "total")), "It")
+    assert lineage(it["outputs"][0]) == {"original": (["Gen.a"], "Mapping"), "total": ([], "")}
+
+
+def test_a_query_that_depends_on_documents_in_its_condition_only() -> None:
+    """Object and fields are known; what the condition uses filters."""
+    query = expr('"SELECT Id, Owner.Name FROM Case WHERE Day = \'" + _day + "\' AND Kind = \'" + $a + "\'"')
+    exported = run(chain("salesforce-query", "It", {"soqlQuery": query}, "Id"), modern=True, nested=Nested.PATH)
+    it = event(exported, "It")
+    assert columns(it["inputs"][1]) == ["Id", "Owner.Name"]
+    assert [use["field"] for use in it["outputs"][0]["facets"]["columnLineage"]["dataset"]] == ["a"]
+    assert warnings(exported) == []
+
+
+def test_a_name_that_cannot_be_resolved_is_told_once() -> None:
+    """Not also as missing."""
+    exported = run(chain("binary-write", "It", {"filename": expr('"out-" + Date.now()')}))
+    assert len(warnings(exported)) == 1

@@ -69,7 +69,8 @@ def _union(inputs: Sequence[Input]) -> Shape:
             kind = column.type if before is None or before.type == column.type else ""
             maybe = column.maybe and (before is None or before.maybe)
             columns[path] = Column(tuple(dict.fromkeys(sources)), MAPPING, type=kind, maybe=maybe)
-    return Shape(columns, open=not inputs or any(item.shape.open for item in inputs))
+    open_ones = [item.shape for item in inputs if item.shape.open]
+    return Shape(columns, not inputs or bool(open_ones), bool(open_ones) and all(shape.answer for shape in open_ones))
 
 
 def _mapped(step: Step) -> Shape:
@@ -324,7 +325,7 @@ def _called(step: Step) -> Shape:
     """What a writing or calling Snap puts out: its input under `original`, and whatever else successors use
     of it."""
     others = {path: Column() for path in step.wanted if path[0] != ORIGINAL}
-    return Shape({**_echoed(step), **others})
+    return Shape({**_echoed(step), **others}, answer=True)
 
 
 def _written(step: Step, name: DatasetName) -> Shape:
@@ -338,9 +339,14 @@ def _written(step: Step, name: DatasetName) -> Shape:
 
 
 def _from_child(step: Step) -> Shape:
-    """What comes back from the child pipeline, if its run is known; else columns without origin."""
+    """What comes back from the child pipeline, if its run is known; else columns without origin, and the input under
+    `original` (so the Snap puts it out when its child has no open output)."""
     back = [item for item in step.inputs if item.edge.from_child]
-    return _union(back) if back else _unknown(step)
+    if back:
+        return _union(back)
+    below = (path for path in step.wanted if path[0] == ORIGINAL and path[1:])
+    own = {path: Column(found, MAPPING) for path in below if (found := origins(path[1:], step.inputs))}
+    return Shape({path: Column() for path in step.wanted} | own)
 
 
 def _unknown(step: Step) -> Shape:

@@ -156,7 +156,8 @@ def _owners(
     if known or keyed:
         return known or keyed, True
     candidates = [item for item in (*sides.left, *sides.right) if item.shape.open]
-    return candidates, len(candidates) == 1
+    rather = [item for item in candidates if not item.shape.answer] or candidates
+    return rather, len(rather) == 1
 
 
 def _ask_split(step: Step, demand: _Demand, _undecided: bool) -> None:
@@ -203,6 +204,8 @@ def _ask_echo(step: Step, demand: _Demand, wanted: Mapping[Path, bool]) -> None:
 def _ask_child(step: Step, demand: _Demand, _undecided: bool) -> None:
     for path, maybe in step.wanted.items():
         demand.ask(step, (item for item in step.inputs if item.edge.from_child and may_have(item, path)), path, maybe)
+    if not any(item.edge.from_child for item in step.inputs):
+        _ask_echo(step, demand, step.wanted)
 
 
 _ASKERS: Mapping[Role, Callable[[Step, _Demand, bool], None]] = {

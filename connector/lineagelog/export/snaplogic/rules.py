@@ -17,7 +17,7 @@ from .names import DatasetName, Naming, endpoint, file_name, object_name, table_
 from .paths import ROOT, Path, parse_path
 from .shapes import CONTENT
 from .sql import soql
-from .statement import DIALECTS, Made, read_statement, statement_text
+from .statement import DIALECTS, Made, is_marked, read_statement, statement_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -520,12 +520,13 @@ def _passes(snap: Snap) -> bool:
 def _endpoints(snap: Snap, known: SnapClass, context: Context, rule: Rule) -> Rule:
     """The datasets that a reader or writer names in its settings."""
     names, columns = _datasets(snap, known, context)
-    if not names and known.place is not Place.NONE:
+    is_set = any(not snap.settings.get(key).unwrap().empty for key in known.settings)
+    if not names and not is_set and known.place is not Place.NONE:
         context.warn(snap.settings, f"Snap {snap.label!r}: no {' or '.join(known.settings)}, so its dataset is unknown")
     if known.role is Role.WRITE:
         uses = [*_clause(snap, "updateCondition", context), *_clause(snap, "deleteCondition", context)]
         return replace(rule, writes=names, payload=_payload(snap, context), uses=tuple(uses))
-    uses = _clause(snap, "whereClause", context)
+    uses = [*_clause(snap, "whereClause", context), *_clause(snap, "soqlQuery", context)]
     listed = [_column(_only(row).setting().text) for row in snap.settings.get("outputFields").table()] or list(columns)
     given = tuple(_identity(parse_path(name)) for name in listed if name)
     return replace(rule, reads=names, columns=given, closed=bool(given), passes=_passes(snap), uses=tuple(uses))
@@ -570,8 +571,12 @@ def _datasets(snap: Snap, known: SnapClass, context: Context) -> tuple[tuple[Dat
         url = context.resolve(named)
         return ((file_name(url, context.naming),) if url else ()), ()
     if known.place is Place.SOQL:
-        entity, columns = soql(context.resolve(named))
-        return ((_named(snap, known, context, entity),) if entity else ()), columns
+        setting = named.setting()
+        entity, columns = soql(statement_text(setting.text, setting.expression, context.parameters).sql)
+        if not entity or is_marked(entity):
+            context.warn(named, f"Snap {snap.label!r}: the object of the query is not known; left out")
+            return (), ()
+        return (_named(snap, known, context, entity),), columns
     texts = _names(named, context)
     return tuple(_named(snap, known, context, name) for name in texts), ()
 

@@ -43,10 +43,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns of a dataset in order; `open`: it may have more than these."""
+    """The columns of a dataset in order; `open`: it may have more than these; `answer`: no more than the answer of a
+    Snap that writes or calls, such as a status."""
 
     columns: Mapping[Path, Column] = field(default_factory=dict)
     open: bool = True
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

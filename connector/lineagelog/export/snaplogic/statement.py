@@ -107,6 +107,11 @@ def statement_text(text: str, expression: bool, parameters: Mapping[str, str]) -
     return Text(_VALUES.sub(replaced, sql), tuple(marked))
 
 
+def is_marked(name: str) -> bool:
+    """Whether a value of the document is part of a name."""
+    return _MARK.search(name) is not None
+
+
 def read_statement(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -> Statement:
     """What the statement (or several) does; `known`: table to its columns. Never fails: see `problems`."""
     try:
@@ -136,10 +141,10 @@ def _by_words(text: Text, problem: str) -> Statement:
     """Tables only; every field of the document decides about the statement."""
     found = tables(text.sql)
     fields = [path for facts in text.marked for path in facts.reads if path]
-    unknown = any(_MARK.search(name) for name in (*found.reads, *found.writes)) or _MARK.fullmatch(text.sql.strip())
+    unknown = any(is_marked(name) for name in (*found.reads, *found.writes)) or _MARK.fullmatch(text.sql.strip())
     problem = "the statement depends on documents or unknown parameters; left out" if unknown else problem
-    reads = tuple(name for name in found.reads if not _MARK.search(name))
-    written = {name: () for name in found.writes if not _MARK.search(name)}
+    reads = tuple(name for name in found.reads if not is_marked(name))
+    written = {name: () for name in found.writes if not is_marked(name)}
     return Statement(reads, written=written, filters=tuple(dict.fromkeys(fields)), problems=(problem,))
 
 
@@ -211,7 +216,7 @@ class _Script:
     def table(self, table: exp.Table) -> str:
         """The quoted name of a table; "" for one that only a run could name, for temporary tables and no tables."""
         parts = self.naming.parts(table) if is_table(table) else []
-        if any(_MARK.search(part) for part in parts):
+        if any(is_marked(part) for part in parts):
             self.problems["a table depends on documents or unknown parameters; left out"] = None
             return ""
         temporary = any(part.args.get("temporary") for part in table.parts)
