@@ -11,7 +11,7 @@ from .names import DatasetName
 from .paths import ROOT, Path, starts_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from .rules import Rule
 
@@ -125,14 +125,12 @@ def may_have(item: Input, path: Path) -> bool:
     return item.shape.open or covers(item.shape, path)
 
 
-def related(shape: Shape, path: Path) -> Iterator[Path]:
-    """The columns that a field is made of: itself, else what lies below it, else the object that it is in."""
-    if path in shape.columns:
-        yield path
-        return
-    below = [known for known in shape.columns if starts_with(known, path)]
-    above = (path[:length] for length in range(len(path) - 1, 0, -1) if path[:length] in shape.columns)
-    yield from below or [known for known, _ in zip(above, range(1), strict=False)]
+def related(shape: Shape, path: Path) -> list[Path]:
+    """The columns that a field is made of: itself, else the object that it is in, else what lies below it."""
+    for length in range(len(path), 0, -1):
+        if path[:length] in shape.columns:
+            return [path[:length]]
+    return [known for known in shape.columns if starts_with(known, path)]
 
 
 def origins(path: Path, inputs: Iterable[Input]) -> tuple[Source, ...]:
