@@ -285,6 +285,16 @@ def test_a_field_that_nothing_has_is_a_warning_with_its_snap(settings: Json, tol
 
 
 @pytest.mark.parametrize(
+    "asks", ['$.hasPath("note.x") ? $note.x : ""', '$note.get("x", "")', '$.hasOwnProperty("note")']
+)
+def test_a_field_that_is_asked_for_first_is_a_note(asks: str) -> None:
+    """The pipeline knows that it may be missing."""
+    exported = run(chain("transform-datatransform", "It", mapping((expr(asks), "$v"))))
+    assert warnings(exported) == []
+    assert any(str(finding).startswith("note: ") and "asks for note" in str(finding) for finding in exported.findings)
+
+
+@pytest.mark.parametrize(
     ("kind", "settings"),
     [
         ("flow-filter", {"filterExpression": expr("$nowhere > 1")}),

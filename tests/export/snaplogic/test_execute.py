@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -207,3 +208,29 @@ def test_any_text_is_read_or_told(text: str, dialect: str | None, expression: bo
     """Nothing raises."""
     found = read_statement(statement_text(text, expression, {}), dialect, {})
     assert json.dumps(found.problems)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "told"),
+    [
+        ("postgres", ["?column?", "a", "count", "max"], False),
+        ("oracle", ["A + ?", "COUNT(*)", "MAX(B)", "a"], False),
+        ("sqlserver", ["a"], True),
+    ],
+)
+def test_columns_without_alias_are_called_as_the_database_calls_them(kind: str, names: list[str], told: bool) -> None:
+    """Never by a name that a parser made up."""
+    statement = lit("SELECT a, max(b), count(*), a + $a FROM t GROUP BY a")
+    exported = run(chain(f"{kind}-execute", "It", {"sqlStatement": statement}))
+    assert columns(event(exported, "It")["outputs"][0]) == names
+    assert any("give it an alias" in message for message in warnings(exported)) == told
+
+
+def test_without_sqlglot_tables_are_found_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The export goes on."""
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    exported = execute(lit("INSERT INTO s.t (x) SELECT y FROM s.u"))
+    it = event(exported, "It")
+    assert datasets(it["inputs"])[1:] == ["Postgres | shopdb.s.u"]
+    assert datasets(it["outputs"])[1:] == ["Postgres | shopdb.s.t"]
+    assert any("pip install 'lineagelog[export]'" in message for message in warnings(exported))

@@ -13,7 +13,7 @@ from .demand import analyse, undecided
 from .document import Finding
 from .events import Event, ExportOptions, build_events
 from .graph import Job, Key, Vertex, connect, match, vertices
-from .paths import format_path
+from .paths import format_path, starts_with
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
 from .rules import Context, Rule, child_parameters, read_rule
 from .runs import End, read_runs
@@ -66,7 +66,8 @@ def export_snaplogic(
     outcomes = analysis.outcomes
     for vertex, paths in undecided(graph, rules, outcomes):
         findings.append(_undecided(vertex, rules[vertex.key].role, paths))
-    findings += [_missing(all_vertices[key], paths) for key, paths in analysis.missing.items()]
+    for key, missing in analysis.missing.items():
+        findings += _missing(all_vertices[key], rules[key], missing)
     findings += _unfinished(jobs, all_vertices.values())
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
@@ -146,8 +147,14 @@ def _undecided(vertex: Vertex, role: Role, paths: Sequence[Path]) -> Finding:
     return _finding(vertex, f"{why}, so {_listed(paths)} may come from either; tell the columns with --columns")
 
 
-def _missing(vertex: Vertex, paths: Sequence[Path]) -> Finding:
-    return _finding(vertex, f"uses {_listed(paths)}, which nothing that reaches it has; left without origin")
+def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[Finding]:
+    """Fields that the Snap uses and nothing has; a note only for those that it asks for first (`hasPath`)."""
+    asked = [path for path in paths if any(starts_with(path, guard) for guard in rule.guards)]
+    used = [path for path in paths if path not in asked]
+    nothing = "which nothing that reaches it has"
+    warned = [_finding(vertex, f"uses {_listed(used)}, {nothing}; left without origin")] if used else []
+    noted = [_finding(vertex, f"asks for {_listed(asked)}, {nothing}", "note")] if asked else []
+    return warned + noted
 
 
 def _listed(paths: Sequence[Path]) -> str:

@@ -29,7 +29,7 @@ class Expression:
     `reads`: fields, each once, in source order (`()` = the whole document). `functions`: called names, dotted
     for library and static ones (`Date.parse`, `lib.x.f`). `operators`: as written, `?:` for the conditional.
     `direct`: nothing but a path. `problem`: why the text could not be parsed; reads and functions are then
-    found word by word.
+    found word by word. `guards`: fields that are asked whether they are there (`$.hasPath("x")`).
     """
 
     reads: tuple[Path, ...] = ()
@@ -37,6 +37,7 @@ class Expression:
     operators: tuple[str, ...] = ()
     direct: bool = False
     problem: str = ""
+    guards: tuple[Path, ...] = ()
 
     @property
     def description(self) -> str:
@@ -62,7 +63,13 @@ def _facts(tree: Tree) -> Expression:
     steps, base = _chain(tree)
     plain = base.kind == "root" and all(step.kind != "call" for step in steps)
     direct = plain and len(collector.reads) == 1 and not collector.functions
-    return Expression(_once(collector.reads), _once(collector.functions), _once(collector.operators), direct)
+    return Expression(
+        _once(collector.reads),
+        _once(collector.functions),
+        _once(collector.operators),
+        direct,
+        guards=_once(collector.guards),
+    )
 
 
 def _once[T](found: Iterable[T]) -> tuple[T, ...]:
@@ -83,6 +90,7 @@ class _Collector:
 
     def __init__(self) -> None:
         self.reads: list[Path] = []
+        self.guards: list[Path] = []
         self.functions: list[str] = []
         self.operators: list[str] = []
 
@@ -160,6 +168,7 @@ class _Collector:
         named = arguments[0].value if arguments and arguments[0].kind == "literal" else None
         if method in _BY_NAME and isinstance(named, str):
             self._read([*names, *parse_path(named)])
+            self.guards.append((*names, *parse_path(named)))
             return list(arguments[1:])
         self._read(names)
         return list(arguments)

@@ -82,7 +82,8 @@ class Rule:
     `passes`: input fields go on beside the mapped ones. `root`: the mapping root. `payload`: what a producer
     sends (None = all). `split`, `includes` and `parents`: the paths of a JSON Splitter, and
     whether it keeps what is around them. `wrap`: the field under which whole documents go (none: the label of their
-    view). `more`: other fields come out, too, of which nothing is known. `child`: the name of the
+    view). `more`: other fields come out, too, of which nothing is known.
+    `guards`: fields that the Snap asks for before it uses them. `child`: the name of the
     pipeline that a Pipeline Execute runs. Of a statement: `results` are the columns that come back, `rest` the tables
     whose other columns do, too (`*`), `written` the columns of each table that it writes.
     """
@@ -104,6 +105,7 @@ class Rule:
     parents: bool = False
     wrap: Path = ROOT
     more: bool = False
+    guards: frozenset[Path] = frozenset()
     child: str = ""
     results: tuple[SqlColumn, ...] = ()
     rest: tuple[DatasetName, ...] = ()
@@ -120,6 +122,7 @@ class Context:
     naming: Naming
     columns: Mapping[str, tuple[str, ...]]
     findings: list[Finding] = field(default_factory=list)
+    guards: set[Path] = field(default_factory=set)
 
     def known_columns(self, database: str) -> dict[str, tuple[str, ...]]:
         """The columns that a person told, by each name that a statement may call their table."""
@@ -178,6 +181,7 @@ class Context:
         if not setting.text.strip():
             return Expression()
         found = read_expression(setting.text)
+        self.guards.update(found.guards)
         if found.problem:
             self.warn(node, f"expression not understood ({found.problem}); its fields were found word by word")
         return found
@@ -186,6 +190,12 @@ class Context:
 def read_rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
     """What `snap` does; settings that cannot be resolved are findings in `context`, wrong types are
     InputErrors."""
+    context.guards.clear()
+    rule = _rule(snap, known, context)
+    return replace(rule, guards=frozenset(context.guards))
+
+
+def _rule(snap: Snap, known: SnapClass, context: Context) -> Rule:
     reader = {
         Role.PASS: _pass,
         Role.MAP: _mapper,

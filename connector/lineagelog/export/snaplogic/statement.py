@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .paths import Path
 
 _MARK = re.compile(r"lineagelog_field_(\d+)_", re.IGNORECASE)
+_PLACED = re.compile(rf"[:@%]?{_MARK.pattern}", re.IGNORECASE)
 _STEP = r"""(?:\[\s*(?:'[^']*'|"[^"]*"|\d+|\*)\s*\])"""
 _FIELD = rf"""(?<![\w$#])\$(?:\.?[A-Za-z_]\w*|{_STEP})(?:\.[A-Za-z_]\w*|{_STEP})*(?!\w*\s*\()"""
 _EVAL = r"""\$\.eval\((?P<eval>(?:[^()]|\([^()]*\))*)\)"""
@@ -183,6 +184,7 @@ class _Script:
         self.rest: dict[str, None] = {}
         self.written: dict[str, dict[str, Made]] = {}
         self.used: set[int] = set()
+        self.unnamed: dict[str, str] = {}
         self.problems: dict[str, None] = {}
 
     def statement(self) -> Statement:
@@ -229,6 +231,7 @@ class _Script:
         from sqlglot.optimizer.qualify import qualify
         from sqlglot.optimizer.scope import build_scope, traverse_scope
 
+        self.unnamed = _unnamed(query, self.naming.dialect)
         query = qualify(
             prepared(query),
             dialect=self.naming.dialect,
@@ -272,16 +275,21 @@ class _Script:
             written.update(columns)
             return
         for index, select in enumerate(selects):
-            name = self.naming.spelled(names[index]) if index < len(names) else self.output(select)
+            name = self.naming.spelled(names[index]) if index < len(names) else self.output(select, target=True)
             if name:
                 _merge(written, name, self.made(index, scope))
 
-    def output(self, select: exp.Expr) -> str:
-        """The name of a column that a SELECT gives."""
+    def output(self, select: exp.Expr, target: bool = False) -> str:
+        """The name of a column that a SELECT gives; "" for one that has none of its own in this database, or none that
+        a written table (`target`) could have."""
         from sqlglot import exp
 
         named = select.alias_or_name if isinstance(select, (exp.Alias, exp.Column)) else select.output_name
-        return self.naming.spelled(named)
+        name = self.unnamed.get(named.lower(), self.naming.spelled(named))
+        name = "" if target and named.lower() in self.unnamed else name
+        if not name:
+            self.problems["a column without a name of its own is left out; give it an alias"] = None
+        return name
 
     def spread(self, scope: Scope) -> tuple[dict[str, Made], dict[str, None]]:
         """The columns that a query gives, and the tables whose columns nobody told (`*`)."""
@@ -382,6 +390,27 @@ class _Trail:
         use = "TRANSFORMATION" if self.use == "IDENTITY" and not is_direct else self.use
         made = bool(self.tables or fields)
         return Made("", tuple(sorted(self.tables)), fields, description if made else "", use)
+
+
+def _unnamed(query: exp.Query, dialect: str | None) -> dict[str, str]:
+    """What databases call columns without alias, by the name that sqlglot gives them: Postgres by the function, SQL
+    Server not at all, the others by the text."""
+    from sqlglot import exp
+
+    selects = query.selects
+    if any(isinstance(select, exp.Star) or select.is_star for select in selects):
+        return {}
+    unnamed = {
+        f"_col_{at}": select
+        for at, select in enumerate(selects)
+        if not isinstance(select, (exp.Alias, exp.Column)) and not select.output_name
+    }
+    if dialect in ("postgres", "redshift"):
+        return {
+            key: select.sql_name().lower() if isinstance(select, exp.Func) else "?column?"
+            for key, select in unnamed.items()
+        }
+    return {key: "" if dialect == "tsql" else _PLACED.sub("?", select.sql(dialect)) for key, select in unnamed.items()}
 
 
 _OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "DPipe": "||", "IntDiv": "/"}
