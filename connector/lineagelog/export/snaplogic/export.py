@@ -11,13 +11,14 @@ from .accounts import AccountBook
 from .classes import Role, snap_class
 from .demand import analyse, undecided
 from .document import Finding
-from .events import Event, ExportOptions, build_events
+from .events import Event, ExportOptions, build_events, snap_run_id
 from .graph import Job, Key, Vertex, connect, match, vertices
 from .paths import format_path, starts_with
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
 from .rules import Context, Rule, child_parameters, read_rule
 from .runs import End, read_runs
 from .summary import Summary, summarise
+from .validate import unknown_columns
 from .virtual import NAMESPACE
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def export_snaplogic(
     findings += _unfinished(jobs, all_vertices.values())
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
+    findings += _strangers(events, all_vertices)
     unique = tuple(dict.fromkeys(findings))
     return Export(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
 
@@ -155,6 +157,17 @@ def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[Finding]
     warned = [_finding(vertex, f"uses {_listed(used)}, {nothing}; left without origin")] if used else []
     noted = [_finding(vertex, f"asks for {_listed(asked)}, {nothing}", "note")] if asked else []
     return warned + noted
+
+
+def _strangers(events: Iterable[Event], found: Mapping[Key, Vertex]) -> list[Finding]:
+    """Input fields that are no column of their input: only where two datasets have one name."""
+    by_run = {snap_run_id(key.run_id, key.snap_id): vertex for key, vertex in found.items()}
+    return [
+        _finding(by_run[event["run"]["runId"]], message)
+        for event in events
+        if event["run"]["runId"] in by_run
+        for message in unknown_columns(event)
+    ]
 
 
 def _listed(paths: Sequence[Path]) -> str:
