@@ -86,6 +86,17 @@ def test_each_of_several_right_inputs_has_its_own_prefix() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["transform-join", "transform-inmemorylookup", "flow-crossjoin"])
+def test_other_joins_name_their_columns_alike(kind: str) -> None:
+    """The rows of a lookup name no view: the first view is the left one."""
+    on = {"leftPath": lit("customer_id"), "rightPath": lit("id")}
+    sample = joined("amount", "input1_amount", rows=table(on))
+    sample.find("join").kind = kind
+    found = lineage(event(run(sample), "Join")["outputs"][0])
+    assert (found["amount"][0], found["input1_amount"][0]) == (["Left.amount"], ["Right.amount"])
+    assert found["customer_id"][0] == ["Left.customer_id"]
+
+
 @pytest.mark.parametrize("value", ["1", None, "'x'"])
 def test_a_constant_is_no_join_key(value: str | None) -> None:
     """`1` = `1` joins everything with everything; no column is called `1`."""
@@ -212,6 +223,7 @@ def test_snaps_that_call_something_have_their_input_under_original(kind: str) ->
         ("dynamics-read", {"entity": lit("contacts")}, "inputs", "Dynamics | contacts"),
         ("servicenow-create", {"tableName": lit("incident")}, "outputs", "ServiceNow | incident"),
         ("hadoop-parquetreader", {"directory": lit("hdfs://h:8020/p")}, "inputs", "HDFS | h:8020/p"),
+        ("binary-ftpget", {"filePath": lit("sftp://h/in")}, "inputs", "SFTP | h/in"),
         ("hadoop-hdfswrite", {"filename": lit("hdfs://h/p/x")}, "outputs", "HDFS | h/p/x"),
         ("salesforce-bulkquery", {"objectType": lit("Lead")}, "inputs", "Salesforce | Lead"),
         ("db2-insert", {"tableName": lit("s.t")}, "outputs", "DB2 | s.t"),

@@ -72,9 +72,7 @@ _CLASSES: dict[str, SnapClass] = {
     "transform-mapper": SnapClass(_R.MAP),
     "transform-structuraltransform": SnapClass(_R.STRUCTURE),
     "transform-conditional": SnapClass(_R.CONDITIONAL),
-    "transform-multijoin": SnapClass(_R.JOIN),
-    "transform-join": SnapClass(_R.JOIN),
-    "transform-inmemorylookup": SnapClass(_R.JOIN),
+    "transform-lookup": SnapClass(_R.JOIN),
     "transform-aggregate": SnapClass(_R.AGGREGATE),
     "transform-jsonsplitter": SnapClass(_R.SPLIT),
     "transform-jsongenerator": SnapClass(_R.GENERATE),
@@ -89,15 +87,7 @@ _CLASSES: dict[str, SnapClass] = {
     "flow-pipeloop": SnapClass(_R.CHILD),
     "binary-simpleread": SnapClass(_R.READ, "", _P.FILE, ("filePath",)),
     "binary-read": SnapClass(_R.READ, "", _P.FILE, ("filePath", "filename")),
-    "binary-multifilereader": SnapClass(_R.READ, "", _P.FILE, _FILE),
-    "binary-s3filereader": SnapClass(_R.READ, "", _P.FILE, _FILE),
-    "binary-csvreader": SnapClass(_R.READ, "", _P.FILE, _FILE),
-    "binary-zipfileread": SnapClass(_R.READ, "", _P.FILE, _FILE),
     "binary-write": SnapClass(_R.WRITE, "", _P.FILE, ("filename", "filePath")),
-    "binary-simplewrite": SnapClass(_R.WRITE, "", _P.FILE, _FILE),
-    "binary-filewriter": SnapClass(_R.WRITE, "", _P.FILE, _FILE),
-    "binary-parquetwriter": SnapClass(_R.WRITE, "", _P.FILE, _FILE),
-    "binary-zipfilewrite": SnapClass(_R.WRITE, "", _P.FILE, _FILE),
     "binary-delete": SnapClass(_R.WRITE, "", _P.FILE, ("filePath", "filename")),
     "s3-s3download": SnapClass(_R.READ, "S3", _P.OBJECT, ("bucket", "objectKey")),
     "s3-s3upload": SnapClass(_R.WRITE, "S3", _P.OBJECT, ("bucket", "objectKey")),
@@ -135,7 +125,7 @@ confluentkafka-confluentkafkaacknowledge confluentkafka-acknowledge jms-jmsackno
 
 _OPAQUE = """
 transform-sequence transform-constant transform-xmlgenerator transform-xsltransform transform-jsonpath
-transform-pivot transform-unpivot transform-crossjoin transform-diff script-script script-python
+transform-pivot transform-unpivot transform-diff script-script script-python
 binary-directorybrowser binary-directorybrowse binary-filepoller binary-trash
 """
 """Snaps that are known, yet whose columns their settings do not tell."""
@@ -192,9 +182,21 @@ _APPLICATIONS = {
 
 _CALLS = """
 rest soap http httpclient apisuite email slack teams twilio openai azureopenai awsbedrock googlegenerativeai
-llmutils openaillm vertexai pinecone experimental workday graphql odata
+llmutils openaillm vertexai pinecone experimental workday graphql
+odata sharepoint onedrive googledrive box dropbox
 """
 """Packs whose Snaps call something: the input comes out under `original`, the answer from nowhere."""
+
+_ENDINGS = {
+    "formatter": Role.PASS,
+    "parser": Role.PARSE,
+    "splitter": Role.SPLIT,
+    "join": Role.JOIN,
+    "inmemorylookup": Role.JOIN,
+}
+"""Roles that the end of a Snap's name tells, whatever its pack."""
+
+_FILE_PACKS = "binary hadoop"
 
 UNKNOWN_CLASS = SnapClass(Role.OPAQUE, known=False)
 
@@ -206,16 +208,17 @@ def snap_class(kind: str, own: Mapping[str, SnapClass]) -> SnapClass:
     if found:
         return found
     pack, _, verb = kind.partition("-")
-    if verb.endswith("formatter"):
-        return SnapClass(Role.PASS)
-    if verb.endswith("parser"):
-        return SnapClass(Role.PARSE)
+    named = next((role for ending, role in _ENDINGS.items() if verb.endswith(ending)), None)
+    if named is not None:
+        return SnapClass(named)
     if pack in _SYSTEMS:
         return _database(_SYSTEMS[pack], verb)
     if pack in _APPLICATIONS:
         return _application(_APPLICATIONS[pack], verb)
-    if pack == "hadoop":
-        return _hadoop(verb)
+    if pack in _FILE_PACKS.split():
+        return _file(verb)
+    if pack == "mldatapreparation":
+        return SnapClass(Role.PASS)
     return SnapClass(Role.CALL) if pack in _CALLS.split() else UNKNOWN_CLASS
 
 
@@ -238,13 +241,13 @@ def _application(system: str, verb: str) -> SnapClass:
     return UNKNOWN_CLASS
 
 
-def _hadoop(verb: str) -> SnapClass:
-    """HDFS, Parquet, ORC, Sequence files: readers and writers of files."""
-    if verb.endswith(("read", "reader")):
+def _file(verb: str) -> SnapClass:
+    """Readers and writers of files, objects and blobs, by what is in their names."""
+    if any(word in verb for word in ("read", "get", "download")):
         return SnapClass(Role.READ, "", Place.FILE, _FILE)
-    if verb.endswith(("write", "writer", "delete")):
+    if any(word in verb for word in ("write", "put", "upload", "delete")):
         return SnapClass(Role.WRITE, "", Place.FILE, _FILE)
-    return UNKNOWN_CLASS
+    return SnapClass(Role.OPAQUE)
 
 
 def read_classes(data: bytes, file: str, prefix: str) -> dict[str, SnapClass]:

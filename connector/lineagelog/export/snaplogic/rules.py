@@ -396,7 +396,10 @@ def _only(row: Node, *known: str) -> Node:
 def _split(snap: Snap, context: Context) -> Rule:
     settings = snap.settings
     includes = tuple(path for row in settings.get("includePaths").table() for path in context.paths(_only(row)))
-    path = context.path(settings.get("path") if settings.has("path") else settings.get("jsonPath"))
+    named = next(
+        (settings.get(key) for key in ("path", "jsonPath", "xpath") if settings.has(key)), settings.get("path")
+    )
+    path = context.path(named)
     parents = settings.get("includeParents").unwrap().flag()
     return Rule(Role.SPLIT, split=path, includes=includes, parents=parents)
 
