@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from .names import DatasetName
-    from .rules import Assignment, Rule, SqlColumn
+    from .rule import Assignment, Rule, SqlColumn
     from .shapes import Input, Source, Wanted
 
 

@@ -20,7 +20,7 @@ from .shapes import ORIGINAL, before_split, covers, echo, may_have, sides_of, st
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .rules import JoinOn, Rule
+    from .rule import JoinOn, Rule
     from .shapes import Input, Outcome, Sides, Step, Wanted
 
 

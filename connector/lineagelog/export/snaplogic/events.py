@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .accounts import AccountBook
     from .classes import SnapClass
     from .paths import Path
-    from .rules import Rule
+    from .rule import Rule
 
 DEFAULT_CONTROL_PLANE = "cdn.elastic.snaplogic.com"
 """The host in the producer link of SnapLogic's documented events."""

@@ -15,7 +15,8 @@ from .events import Event, ExportOptions, build_events, snap_run_id
 from .graph import Job, Key, Vertex, connect, match, vertices
 from .paths import format_path, starts_with
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
-from .rules import Context, Rule, child_parameters, read_rule
+from .rule import Context, Rule
+from .rules import child_parameters, read_rule
 from .runs import End, read_runs
 from .summary import Summary, summarise
 from .validate import unknown_columns

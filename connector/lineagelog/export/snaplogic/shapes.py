@@ -13,7 +13,7 @@ from .paths import ROOT, Path, starts_with
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .rules import Rule
+    from .rule import Rule
 
 type Ref = Port | DatasetName
 type Source = tuple[Ref, Path]
