@@ -108,6 +108,10 @@ def test_a_star_of_several_unknown_tables_is_told() -> None:
             {"v": (["Gen.a"], "trim")},
         ),
         (
+            expr("`UPDATE ${_schema}.t SET v = '${$a.trim()}' WHERE id = ${$b.c}`"),
+            {"v": (["Gen.a"], "trim")},
+        ),
+        (
             lit("INSERT INTO s.t (x, y) SELECT u.p, $a FROM s.u WHERE u.q = 1"),
             {"x": (["shopdb.s.u.p"], MAPPED), "y": (["Gen.a"], MAPPED)},
         ),
@@ -128,11 +132,14 @@ def test_a_star_of_several_unknown_tables_is_told() -> None:
             {"x": (["shopdb.s.u.p"], MAPPED), "y": (["shopdb.s.u.q"], MAPPED)},
         ),
     ],
-    ids=["values", "update", "expression", "insert select", "merge", "conflict", "tuple"],
+    ids=["values", "update", "expression", "template", "insert select", "merge", "conflict", "tuple"],
 )
 def test_columns_of_a_write(statement: Json, found: Found) -> None:
     """From the tables of the statement and the fields of the document; its own output is the input under `original`."""
-    exported = execute(statement, "original.a", kind="postgres")
+    settings = {"sqlStatement": statement, "passThrough": lit(True)}
+    sample = chain("postgres-execute", "It", settings, "original.a", account=account("shop", "postgres"))
+    sample.parameters = {"schema": "s", "day": "2026-02-03"}
+    exported = run(sample)
     outputs = event(exported, "It")["outputs"]
     assert datasets(outputs) == ["SnapLogic | It", "Postgres | shopdb.s.t"]
     assert lineage(outputs[1]) == found
