@@ -109,6 +109,38 @@ def test_one_table_in_two_spellings_is_one() -> None:
     assert columns(got.outputs) == {"Id": {"Orders.Id"}}
 
 
+def test_the_spelling_of_a_table_is_not_that_of_an_alias_or_a_column() -> None:
+    """Nor the other way round."""
+    got = lineage_from_sql("INSERT INTO T (ORDERS) SELECT ORDERS.id FROM orders AS ORDERS", "tsql")
+    assert got.inputs == [{"name": "orders"}]
+    assert columns(got.outputs) == {"ORDERS": {"orders.id"}}
+
+
+def test_values_are_read_row_by_row() -> None:
+    """A subquery among the values is a source of its column only."""
+    got = lineage_from_sql("INSERT INTO t (a, b) VALUES (1, 2), (3, (SELECT max(s.x) FROM s))", "postgres")
+    assert got.inputs == [{"name": "s"}]
+    assert columns(got.outputs) == {"b": {"s.x"}}
+    assert lineage_from_sql("INSERT INTO t (a) VALUES (1)", "postgres").outputs == [{"name": "t"}]
+
+
+def test_an_alias_in_the_from_clause_names_the_target_of_an_update() -> None:
+    """SQL Server's form: the table is written, the alias is none."""
+    got = lineage_from_sql("UPDATE o SET o.Total = i.Sum FROM dbo.Orders o JOIN dbo.Items i ON i.Id = o.Id", "tsql")
+    assert (got.inputs, [each["name"] for each in got.outputs]) == ([{"name": "dbo.Items"}], ["dbo.Orders"])
+    assert columns(got.outputs) == {"Total": {"dbo.Items.Sum"}}
+
+
+def test_several_columns_set_at_once_and_on_conflict() -> None:
+    """`SET (a, b) = (SELECT …)`, and what an insert does instead where the row is there."""
+    got = lineage_from_sql("UPDATE t SET (a, b) = (SELECT x, y FROM s WHERE s.id = t.id)", "postgres")
+    assert columns(got.outputs) == {"a": {"s.x"}, "b": {"s.y"}}
+    got = lineage_from_sql(
+        "INSERT INTO t (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET n = t.n + 1, a = EXCLUDED.a", "postgres"
+    )
+    assert columns(got.outputs) == {"n": {"t.n"}}
+
+
 def test_an_unknown_dialect_is_told() -> None:
     """One line names it."""
     assert "klingon" in lineage_from_sql("SELECT 1", "klingon").errors[0]

@@ -77,6 +77,8 @@ lineagelog export snaplogic parent.slp child.slp --run parent-run.json --run chi
 lineagelog export snaplogic orders.slp --run run.json --namespaces namespaces.json --naming openlineage
 --modern --load
 
+OPENLINEAGE_URL=http://localhost:8080 lineagelog export snaplogic orders.slp --run run.json --modern --emit
+
 lineagelog export snaplogic orders.slp --run run.json --check --strict --json
 
 Run information: GET https://HOST/api/1/rest/public/runtime/ORG/RUUID?level=detail
@@ -93,7 +95,9 @@ _Namespaces = Annotated[
 _Classes = Annotated[
     Path | None, typer.Option(help="Your own Snap classes: class id to role, system, place, settings.")
 ]
-_Columns = Annotated[Path | None, typer.Option(help="Columns of tables whose Select lists none: dataset to names.")]
+_Columns = Annotated[
+    Path | None, typer.Option(help="Columns of tables whose Select lists none, and for * in SQL: dataset to names.")
+]
 _Out = Annotated[Path | None, typer.Option(help="Folder (--format files) or file; array and ndjson default to stdout.")]
 _Format = Annotated[
     Format | None,
@@ -110,13 +114,22 @@ _VirtualNames = Annotated[
 _Naming = Annotated[Naming, typer.Option(help="Namespaces of endpoints: the system's name, or OpenLineage's naming.")]
 _Nested = Annotated[Nested, typer.Option(help="Nested fields as their top-level column, or with the whole path.")]
 _Modern = Annotated[bool, typer.Option("--modern", help="Today's specification (2-0-2) and facets, real types.")]
-_Abort = Annotated[bool, typer.Option("--stopped-as-abort", help="ABORT instead of COMPLETE for stopped Snaps.")]
+_Abort = Annotated[
+    bool, typer.Option("--stopped-as-abort", help="ABORT instead of COMPLETE for stopped Snaps and runs.")
+]
 _Separate = Annotated[
     bool, typer.Option("--separate-children", help="Do not follow documents into child pipelines and back.")
 ]
 _Check = Annotated[bool, typer.Option("--check", help="Export and validate, write nothing.")]
 _Load = Annotated[bool, typer.Option("--load", help="Store the events in the log store.")]
-_Emit = Annotated[bool, typer.Option("--emit", help="Post the events to the configured backend.")]
+_Emit = Annotated[
+    bool,
+    typer.Option(
+        "--emit",
+        help="Post the events to the backend of OPENLINEAGE_URL (token: OPENLINEAGE_API_KEY) or openlineage.yml;"
+        " what it refuses (a 401, too) ends with code 2.",
+    ),
+]
 _Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 when there are warnings.")]
 _Json = Annotated[bool, typer.Option("--json", help="Summary and findings as JSON.")]
 
@@ -301,9 +314,10 @@ def _report(exported: Export, request: Request, wrote: str | None, validated: bo
     summary = exported.summary
     coverage = "" if summary.coverage is None else f" ({summary.coverage:.0%})"
     where = f", in {wrote}" if wrote else ""
+    running = f", {summary.running} running" if summary.running else ""
     tables = f"{summary.tables_read} read, {summary.tables_written} written"
     lines = [
-        f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{where}",
+        f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{running}{where}",
         f"datasets  {tables}, {summary.virtual_datasets} virtual",
         f"columns   {summary.traced_columns} of {summary.columns} with origin{coverage}",
         f"findings  {summary.warnings} warnings, {summary.notes} notes",

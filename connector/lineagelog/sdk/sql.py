@@ -1,8 +1,8 @@
 """Inputs, outputs and column lineage of SQL statements, read by sqlglot.
 
-Each statement is turned into (target, query) pairs: an UPDATE, DELETE or MERGE becomes the SELECT that gives the
-written values. What a query reads are the physical tables of its scopes; where a column comes from is followed through
-subqueries, CTEs and unions. Why sqlglot: docs/decisions.md.
+Each statement is turned into (target, query) pairs by `lineagelog.sqllineage`. What a query reads are the physical
+tables of its scopes; where a column comes from is followed through subqueries, CTEs and unions. Why sqlglot:
+docs/decisions.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from lineagelog.sqllineage import TARGET, Naming, dialect_name, flows, is_table, known_schema, prepared
+
 from .facets import Dataset, complete_facet
 from .guard import describe, warn_once
 
@@ -18,15 +20,6 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.lineage import Node
     from sqlglot.optimizer.scope import Scope
-
-_TARGET: Final = "lineagelog_target"
-_DIALECTS: Final = {
-    "postgresql": "postgres",
-    "mssql": "tsql",
-    "sqlserver": "tsql",
-    "sparksql": "spark",
-    "mariadb": "mysql",
-}
 
 type Source = tuple[str, str, str]
 """Table, column, and how it is used: IDENTITY, TRANSFORMATION or AGGREGATION."""
@@ -53,47 +46,6 @@ class _Written:
     columns: Columns = field(default_factory=dict)
 
 
-class _Naming:
-    """How tables and columns are called, and which columns are known.
-
-    Names are folded as the dialect folds them (postgres: lower case, snowflake: upper case). Where names are stored as
-    written but found in any case (SQL Server, SQLite, Spark), and without a dialect, the first spelling counts.
-    """
-
-    def __init__(self, dialect: str | None, default_schema: str | None, known: Mapping[str, Sequence[str]]) -> None:
-        from sqlglot.dialects.dialect import NormalizationStrategy
-
-        self.dialect = dialect
-        self.sqlglot_dialect = _sqlglot_dialect(dialect)
-        self.default_schema = default_schema
-        self.known = {table.lower(): list(names) for table, names in known.items()}
-        strategy = self.sqlglot_dialect.normalization_strategy
-        self._as_written = dialect is None or "INSENSITIVE" in NormalizationStrategy(strategy).name
-        self._spellings: dict[str, str] = {}
-
-    def normalized(self, statement: exp.Expr) -> exp.Expr:
-        """The statement with its names folded; how they were spelled is remembered."""
-        from sqlglot import exp
-        from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
-
-        for identifier in statement.find_all(exp.Identifier):
-            self._spellings.setdefault(identifier.name.lower(), identifier.name)
-        return normalize_identifiers(statement, dialect=self.dialect)
-
-    def spelled(self, name: str) -> str:
-        """One part of a name, or a column's, as the database stores it."""
-        return self._spellings.get(name.lower(), name) if self._as_written else name
-
-    def name(self, table: exp.Table) -> str:
-        """The dotted name of a table."""
-        name = ".".join(self.spelled(part.name) for part in table.parts)
-        return f"{self.default_schema}.{name}" if self.default_schema and "." not in name else name
-
-    def columns(self, table: exp.Table) -> list[str]:
-        """The known columns of a table, [] if they are not known."""
-        return self.known.get(self.name(table).lower(), [])
-
-
 def lineage_from_sql(
     sql: str,
     dialect: str | None = None,
@@ -113,14 +65,10 @@ def lineage_from_sql(
     in ``errors``.
     """
     try:
-        return _read(sql, _dialect(dialect), namespace, database, default_schema, columns or {})
+        return _read(sql, dialect_name(dialect), namespace, database, default_schema, columns or {})
     except Exception as problem:
         warn_once(f"lineage: SQL cannot be read: {describe(problem)}")
         return SqlLineage([], [], (describe(problem),))
-
-
-def _dialect(name: str | None) -> str | None:
-    return _DIALECTS.get(name.lower(), name.lower()) if name else None
 
 
 def _read(
@@ -133,7 +81,7 @@ def _read(
 ) -> SqlLineage:
     import sqlglot
 
-    naming = _Naming(dialect, default_schema, columns)
+    naming = Naming(dialect, default_schema, columns)
     script = _Script(naming)
     for statement in sqlglot.parse(sql, dialect=dialect):
         if statement is not None:
@@ -147,7 +95,7 @@ def _read(
     for name, written in script.written.items():
         if not written.temporary:
             made = dataset(name)
-            if written.columns:
+            if any(written.columns.values()):
                 made["facets"] = {"columnLineage": _facet(written.columns, dataset)}
             outputs.append(made)
     return SqlLineage([dataset(name) for name in script.inputs], outputs, tuple(script.errors))
@@ -172,7 +120,7 @@ def _facet(columns: Columns, dataset: Any) -> dict[str, Any]:
 class _Script:
     """The statements of one text, one after the other."""
 
-    def __init__(self, naming: _Naming) -> None:
+    def __init__(self, naming: Naming) -> None:
         self.naming = naming
         self.inputs: dict[str, None] = {}
         self.written: dict[str, _Written] = {}
@@ -181,13 +129,13 @@ class _Script:
     def read(self, statement: exp.Expr) -> None:
         """Add what one statement reads and writes."""
         known_before = dict(self.written)
-        for target, names, query, files in _flows(statement):
+        for target, names, query, files in flows(statement):
             columns: Columns = {}
             for name in files:
                 self.inputs[name] = None
             if query is not None:
                 columns = self._query(query, names, target, known_before)
-            if target is not None and _is_table(target):
+            if target is not None and is_table(target):
                 self._write(target, columns, statement)
 
     def _write(self, target: exp.Table, columns: Columns, statement: exp.Expr) -> None:
@@ -206,9 +154,9 @@ class _Script:
 
         try:
             query = qualify(
-                _prepared(query),
+                prepared(query),
                 dialect=self.naming.dialect,
-                schema=_schema(self.naming),
+                schema=known_schema(self.naming),
                 validate_qualify_columns=False,
                 identify=False,
                 quote_identifiers=False,
@@ -228,7 +176,7 @@ class _Script:
     def _read_table(self, source: Any, before: dict[str, _Written]) -> None:
         from sqlglot import exp
 
-        if isinstance(source, exp.Table) and _is_table(source) and not source.meta.get(_TARGET):
+        if isinstance(source, exp.Table) and is_table(source) and not source.meta.get(TARGET):
             name = self.naming.name(source)
             if name not in before:
                 self.inputs[name] = None
@@ -247,7 +195,7 @@ class _Script:
                 continue
             sources = found.setdefault(self.naming.spelled(name), {})
             try:
-                root = to_node(index, scope, self.naming.dialect, schema=_schema(self.naming), trim_selects=False)
+                root = to_node(index, scope, self.naming.dialect, schema=known_schema(self.naming), trim_selects=False)
                 for source in sorted(self._leaves(root, before)):  # sqlglot gives them in the order of a set
                     sources[source] = None
             except Exception as problem:
@@ -274,7 +222,7 @@ class _Script:
         from sqlglot import exp
 
         table, column = node.source, self.naming.spelled(exp.to_column(node.name).name)
-        if not isinstance(table, exp.Table) or not _is_table(table) or column == "*":
+        if not isinstance(table, exp.Table) or not is_table(table) or column == "*":
             return
         name = self.naming.name(table)
         if name in before and before[name].temporary:
@@ -301,186 +249,8 @@ def _use(expression: exp.Expr, so_far: str) -> str:
     return max(own, so_far, key=_USES.index)
 
 
-def _is_table(table: exp.Table) -> bool:
-    """Whether a table expression is a stored table or a file, and no function."""
-    from sqlglot import exp
-
-    return isinstance(table.this, (exp.Identifier, exp.Var, exp.Literal)) and bool(table.name)
-
-
 def _is_temporary(statement: exp.Expr, target: exp.Table) -> bool:
     from sqlglot import exp
 
     properties = statement.args.get("properties")
     return target.name.startswith("#") or bool(properties and properties.find(exp.TemporaryProperty))
-
-
-def _schema(naming: _Naming) -> Any:
-    """The known columns as sqlglot wants them."""
-    from sqlglot.schema import Schema
-
-    class Known(Schema):
-        """Columns by dotted name, of whatever depth."""
-
-        dialect = naming.sqlglot_dialect
-
-        def add_table(self, *_: Any, **__: Any) -> None:
-            raise NotImplementedError
-
-        def column_names(self, table: Any, *_: Any, **__: Any) -> list[str]:
-            return naming.columns(table)
-
-        def get_column_type(self, *_: Any, **__: Any) -> Any:
-            from sqlglot import exp
-
-            return exp.DataType.build("unknown")
-
-        @property
-        def supported_table_args(self) -> tuple[str, ...]:
-            return ()
-
-        @property
-        def empty(self) -> bool:
-            return not naming.known
-
-    return Known()
-
-
-def _sqlglot_dialect(name: str | None) -> Any:
-    from sqlglot.dialects.dialect import Dialect
-
-    return Dialect.get_or_raise(name)
-
-
-# --- statements as (target, its columns, query, files) ---------------------------------------------------------------
-
-type _Flow = tuple[exp.Table | None, list[str], exp.Query | None, list[str]]
-
-
-def _flows(statement: exp.Expr) -> Iterator[_Flow]:
-    from sqlglot import exp
-
-    if isinstance(statement, (exp.Create, exp.Insert)):
-        yield from _into(statement)
-    elif isinstance(statement, exp.Query):
-        into = statement.args.get("into")
-        yield (_table(into) if into else None), [], statement, []
-    elif isinstance(statement, exp.Update):
-        yield _update(statement)
-    elif isinstance(statement, exp.Delete):
-        yield _table(statement), [], _selecting([], statement, statement.args.get("using") or []), []
-    elif isinstance(statement, exp.Merge):
-        yield from _merge(statement)
-    elif isinstance(statement, exp.Copy):
-        files = [file.name or file.sql() for file in statement.args.get("files") or []]
-        yield _table(statement), [], None, files
-    elif isinstance(statement, exp.TruncateTable):
-        for table in statement.expressions:
-            yield table, [], None, []
-    elif isinstance(statement, (exp.Drop, exp.Alter)) and statement.args.get("kind") in ("TABLE", "VIEW"):
-        yield _table(statement), [], None, []
-
-
-def _prepared(query: exp.Query) -> exp.Query:
-    """Ease what sqlglot cannot follow without knowing the tables' columns.
-
-    A lateral subquery becomes a plain one (what it refers to outside only filters), and an unqualified column of a
-    subquery on one table is that table's.
-    """
-    from sqlglot import exp
-
-    for lateral in list(query.find_all(exp.Lateral)):
-        if isinstance(lateral.this, exp.Subquery):
-            lateral.replace(exp.Subquery(this=lateral.this.this, alias=lateral.args.get("alias")))
-    for select in query.find_all(exp.Select):
-        source = select.args.get("from_")
-        alone = not select.args.get("joins") and not select.args.get("laterals")
-        if select is query or not alone or source is None or not isinstance(source.this, exp.Table):
-            continue
-        aliases = {each.alias for each in select.expressions if isinstance(each, exp.Alias)}
-        for column in select.find_all(exp.Column):
-            own = column.find_ancestor(exp.Select) is select and column.name not in aliases
-            if own and not column.table:
-                column.set("table", exp.to_identifier(source.this.alias_or_name))
-    return query
-
-
-def _table(holder: exp.Expr) -> exp.Table | None:
-    """The table that a statement writes, marked so that it is not taken for one that is read."""
-    from sqlglot import exp
-
-    table = holder.this
-    table = table.this if isinstance(table, exp.Schema) else table
-    if not isinstance(table, exp.Table):
-        return None
-    table.meta[_TARGET] = True
-    return table
-
-
-def _into(statement: exp.Expr) -> Iterator[_Flow]:
-    """CREATE … AS and INSERT."""
-    from sqlglot import exp
-
-    if isinstance(statement, exp.Create) and statement.args.get("kind") not in ("TABLE", "VIEW"):
-        return
-    names = []
-    if isinstance(statement.this, exp.Schema):
-        names = [
-            column.name for column in statement.this.expressions if isinstance(column, (exp.Identifier, exp.ColumnDef))
-        ]
-    query = statement.expression
-    if isinstance(query, exp.Subquery):
-        query = query.unnest()
-    if isinstance(query, exp.Query) and not isinstance(query, exp.Values):
-        if outer := statement.args.get("with_"):
-            query.set("with_", outer)
-        yield _table(statement), names, query, []
-    else:
-        yield _table(statement), [], None, []
-
-
-def _update(statement: exp.Update) -> _Flow:
-    """UPDATE as the SELECT of the new values: the target beside what it is joined with."""
-    sets = _assignments(statement.expressions)
-    source = statement.args.get("from_")
-    others = [source.this] if source is not None else []
-    query = _selecting(list(sets.values()), statement, others)
-    return _table(statement), list(sets), query, []
-
-
-def _merge(statement: exp.Merge) -> Iterator[_Flow]:
-    """Each branch of a MERGE as the SELECT of the values it writes."""
-    from sqlglot import exp
-
-    using = statement.args["using"]
-    for when in statement.args["whens"].expressions:
-        then = when.args.get("then")
-        sets: dict[str, exp.Expr] = {}
-        if isinstance(then, exp.Update):
-            sets = _assignments(then.expressions)
-        elif isinstance(then, exp.Insert) and isinstance(then.this, exp.Tuple) and then.expression:
-            names = [column.name for column in then.this.expressions]
-            sets = dict(zip(names, then.expression.expressions, strict=False))
-        yield _table(statement), list(sets), _selecting(list(sets.values()), statement, [using]), []
-
-
-def _assignments(expressions: list[exp.Expr]) -> dict[str, exp.Expr]:
-    from sqlglot import exp
-
-    return {each.this.name: each.expression for each in expressions if isinstance(each, exp.EQ)}
-
-
-def _selecting(values: list[exp.Expr], statement: exp.Expr, others: list[exp.Expr]) -> exp.Select:
-    """SELECT the values FROM the statement's target and other tables, under its WHERE and WITH."""
-    from sqlglot import exp
-
-    _table(statement)
-    aliased = [exp.alias_(value.copy(), f"c{index}") for index, value in enumerate(values)]
-    query = exp.select(*(aliased or [exp.Literal.number(1)])).from_(statement.this.copy())
-    for other in others:
-        query = query.join(other.copy(), join_type="cross")
-    if where := statement.args.get("where"):
-        query = query.where(where.this.copy())
-    if outer := statement.args.get("with_"):
-        query.set("with_", outer.copy())
-    return query

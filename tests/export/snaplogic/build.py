@@ -277,6 +277,27 @@ def insert(sample: Sample, key: str, label: str, schema: str, name: str, pack: s
     return sample.snap(key, f"{pack}-insert", label, settings, account=reference, **views)
 
 
+def chain(kind: str, label: str, settings: Json, *uses: str, **more: Any) -> Sample:
+    """A generator of two fields, the Snap in question, and a Mapper that uses fields of it."""
+    sample = Sample("one", "One")
+    sample.snap(
+        "gen",
+        "transform-jsongenerator",
+        "Gen",
+        {"editable_content": lit('[{"a": 1, "b": {"c": 2}}]')},
+        inputs={},
+    )
+    sample.snap("it", kind, label, settings, **more)
+    sample.snap(
+        "use",
+        "transform-datatransform",
+        "Use",
+        mapping(*((expr(f"${use}"), f"$u{at}") for at, use in enumerate(uses))),
+    )
+    sample.link("gen", "it", "use")
+    return sample
+
+
 def files_to_files() -> Sample:
     """A CSV file through a parser, a Mapper with pass-through and a formatter into S3."""
     sample = Sample("files", "Prices: daily files")

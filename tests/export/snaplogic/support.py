@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -11,10 +12,11 @@ from lineagelog.export.snaplogic import (
     ExportOptions,
     Source,
     export_snaplogic,
+    problems,
     read_accounts,
 )
 
-from .build import SAMPLES, Json
+from .build import SAMPLES, Json, Sample
 
 FILES = {"artifact": "Nightly export"}
 _ID = re.compile(r": ?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -75,3 +77,33 @@ def rows(dataset: Json) -> int | None:
     """The row count of a dataset in an event."""
     facets = dataset.get("inputFacets", {}) | dataset.get("outputFacets", {})
     return next((facet["rowCount"] for facet in facets.values()), None)
+
+
+def run(*chosen: Sample, **options: Any) -> Export:
+    """Export samples that are made in a test."""
+    files = [Source(f"{sample.name}.slp", json.dumps(sample.pipeline()).encode()) for sample in chosen]
+    runs = [Source(f"{sample.name}.json", json.dumps(sample.run()).encode()) for sample in chosen]
+    exported = export_snaplogic(files, runs, ExportOptions(**{"accounts": book()} | options))
+    assert problems(exported.events, options.get("modern", False)) == []
+    assert strangers(exported) == []
+    return exported
+
+
+def strangers(exported: Export) -> list[str]:
+    """Input fields that are not among the columns of their input, as `job: dataset.field`."""
+    found = []
+    for item in exported.events:
+        known = {(each["namespace"], each["name"]): columns(each) for each in item["inputs"]}
+        for dataset in item["outputs"]:
+            for column in dataset["facets"].get("columnLineage", {}).get("fields", {}).values():
+                found += [
+                    f"{short(item['job']['name'])}: {short(origin['name'])}.{origin['field']}"
+                    for origin in column["inputFields"]
+                    if origin["field"] not in known[origin["namespace"], origin["name"]]
+                ]
+    return found
+
+
+def warnings(exported: Export) -> list[str]:
+    """The messages of the warnings."""
+    return [finding.message for finding in exported.findings if finding.severity == "warning"]

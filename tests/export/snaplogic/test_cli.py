@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from lineagelog.cli.export_snaplogic import EPILOG, snaplogic_command
 from lineagelog.errors import StoreUnavailable
+from tests.support import run_process, serve_process
 
 from .build import SAMPLES
 from .support import export
@@ -130,6 +131,7 @@ def test_the_summary_as_json(app: typer.Typer) -> None:
         "runs": 1,
         "events": 5,
         "failed": 0,
+        "running": 0,
         "jobs": 5,
         "warnings": 1,
         "notes": 1,
@@ -252,3 +254,18 @@ def test_help_shows_options_and_examples(app: typer.Typer) -> None:
         assert part in text
     assert "lineagelog export snaplogic orders.slp --run run.json" in text
     assert "Exit codes" in text
+
+
+def test_emit_posts_to_the_backend_and_a_refusal_ends_it(tmp_path: Path, database_url: str) -> None:
+    """The backend of OPENLINEAGE_URL has every event; once it wants a token, a 401 is one line and code 2."""
+    command = ["export", "snaplogic", *JOIN, "--modern", "--emit"]
+    with serve_process("--database", database_url) as (_, port, _):
+        url = f"http://127.0.0.1:{port}"
+        sent = run_process(*command, OPENLINEAGE_URL=url)
+        assert sent.code == 0, sent.err
+        runs = run_process("list", "runs", "--json", "--database", database_url)
+        assert len(runs.rows) == len(export("join").events)
+        assert run_process("tokens", "create", "sender", "--database", database_url).code == 0
+    with serve_process("--database", database_url) as (_, port, _):
+        refused = run_process(*command, OPENLINEAGE_URL=f"http://127.0.0.1:{port}")
+        assert (refused.code, "401" in refused.err) == (2, True), refused.err

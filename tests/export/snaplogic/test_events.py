@@ -22,8 +22,8 @@ from lineagelog.export.snaplogic import (
     virtual_dataset,
 )
 
-from .build import SAMPLES, Json, Sample, samples
-from .support import AccountBook, datasets, event, export
+from .build import SAMPLES, Json, Sample, chain, samples
+from .support import AccountBook, datasets, event, export, run, warnings
 
 GOLDEN = SAMPLES / "golden"
 ALL = [("files",), ("join",), ("router",), ("nested",), ("parent", "child"), ("artifact",), ("forty",)]
@@ -171,6 +171,43 @@ def test_a_failed_snap_is_fail_with_failure_reason_and_resolution() -> None:
     )
     assert [item["eventType"] for item in exported.events].count("COMPLETE") == 8
     assert event(export("router", stopped_as_abort=True), "After load")["eventType"] == "ABORT"
+
+
+@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize("state", ["Queued", "Prepared", "Started", "Failing", "Stopping", "Suspended", "Resuming", ""])
+def test_a_run_that_is_not_over_is_running(state: str, modern: bool) -> None:
+    """Its Snaps, too, unless their own state says that they are over; never COMPLETE, and a warning each."""
+    sample = chain("flow-filter", "It", {}, "a")
+    sample.parent, sample.state = Sample("above", "Above"), state
+    sample.find("it").state = sample.find("use").state = state
+    exported = run(sample, modern=modern)
+    own = next(item for item in exported.events if item["job"]["name"] == "One")
+    assert [own["eventType"], event(exported, "It")["eventType"]] == ["RUNNING", "RUNNING"]
+    assert event(exported, "Gen")["eventType"] == "COMPLETE"
+    assert f"the run is not over (state {state!r}); export it again when it is over" in warnings(exported)
+    assert f"Snap 'It': is not over (state {state!r}), so its event is RUNNING;" in "\n".join(warnings(exported))
+    assert exported.summary.running == 3
+
+
+@pytest.mark.parametrize(
+    ("run_state", "state", "failure", "expected"),
+    [
+        ("Completed", "Started", None, "RUNNING"),
+        ("Completed", "NoUpdate", None, "COMPLETE"),
+        ("Failed", "Failing", None, "FAIL"),
+        ("Failed", "NoUpdate", None, "ABORT"),
+        ("Started", "NoUpdate", ("broken", "", ""), "FAIL"),
+        ("Stopped", "Stopping", None, "ABORT"),
+        ("Started", "Weird", None, "RUNNING"),
+    ],
+)
+def test_a_snap_that_is_about_to_end_ends_with_its_run(
+    run_state: str, state: str, failure: tuple[str, str, str] | None, expected: str
+) -> None:
+    """One that tells nothing, too."""
+    sample = chain("flow-filter", "It", {}, "a")
+    sample.state, sample.find("it").state, sample.find("it").failure = run_state, state, failure
+    assert event(run(sample, stopped_as_abort=True), "It")["eventType"] == expected
 
 
 def test_a_child_run_is_tied_to_its_parent_run() -> None:

@@ -98,6 +98,12 @@ def test_depth_and_length_do_not_overflow(text: str) -> None:
         ("$t", None),
         ("_missing", None),
         ('"s"."t"', None),
+        ("`s.${_a}_${_b}!`", "s.x_!"),
+        ("`s.${$c}`", f"s.{UNKNOWN}"),
+        ("'%s.%s'.sprintf('s', _a)", "s.x"),
+        ("'%05d'.sprintf(_a)", None),
+        ("_a.concat('.', _a)", "x.x"),
+        ("_a.replace('x', 'y')", None),
     ],
 )
 def test_constants_are_evaluated_from_parameters(text: str, value: str | None) -> None:

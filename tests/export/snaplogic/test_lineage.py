@@ -139,7 +139,7 @@ def test_nested_fields_with_their_whole_path() -> None:
         "order.id": (["Consume.value.order.id"], "Mapping"),
     }
     split = lineage(event(exported, "Split")["outputs"][0])
-    assert split["sku"] == (["Flatten.lines.sku"], "Mapping")
+    assert split["sku"] == (["Flatten.lines"], "Mapping")
     assert split["order.id"] == (["Flatten.order.id"], "Mapping")
 
 

@@ -21,7 +21,7 @@ from lineagelog.export.snaplogic import (
 )
 from lineagelog.export.snaplogic.accounts import Reference, Target
 from lineagelog.export.snaplogic.names import file_name, table_name
-from lineagelog.export.snaplogic.sql import select_list, soql, tables
+from lineagelog.export.snaplogic.sql import soql, tables
 
 SNAP = "9d2c67ed-a13f-4e79-b9cb-9e86830c71c2"
 
@@ -84,12 +84,7 @@ def test_tables_of_statements(statement: str, reads: list[str], writes: list[str
     found = tables(statement)
     assert (list(found.reads), list(found.writes)) == (reads, writes)
 
-
-def test_select_lists_and_soql() -> None:
     """Plain columns and aliases; an expression makes the list unknown."""
-    assert select_list('SELECT a, t."b" AS c FROM t') == (("a", "a"), ("c", "b"))
-    assert select_list("SELECT * FROM t") == ()
-    assert select_list("SELECT a + 1 FROM t") is None
     assert soql("SELECT Id, Owner.Name FROM Account WHERE X = 1") == ("Account", ("Id", "Owner.Name"))
     assert soql("SELECT count() FROM Account") == ("Account", ())
     assert soql("FIND x") == ("", ())
@@ -99,7 +94,6 @@ def test_select_lists_and_soql() -> None:
 def test_any_text_is_a_statement_a_table_and_a_url(text: str) -> None:
     """Nothing raises."""
     tables(text)
-    select_list(text)
     soql(text)
     table_name("", text, "Oracle", Target())
     file_name(text, Naming.OPENLINEAGE)

@@ -9,40 +9,11 @@ from typing import Any
 
 import pytest
 
-from lineagelog.export.snaplogic import Export, ExportOptions, Nested, Source, export_snaplogic, problems
+from lineagelog.export.snaplogic import ExportOptions, Nested, Source, VirtualNames, export_snaplogic, problems
+from lineagelog.export.snaplogic.validate import unknown_columns
 
-from .build import Json, Sample, account, expr, insert, lit, mapping, select, table
-from .support import book, columns, datasets, event, export, lineage
-
-
-def run(*chosen: Sample, **options: Any) -> Export:
-    """Export samples that are made in a test."""
-    files = [Source(f"{sample.name}.slp", json.dumps(sample.pipeline()).encode()) for sample in chosen]
-    runs = [Source(f"{sample.name}.json", json.dumps(sample.run()).encode()) for sample in chosen]
-    exported = export_snaplogic(files, runs, ExportOptions(**{"accounts": book()} | options))
-    assert problems(exported.events, options.get("modern", False)) == []
-    return exported
-
-
-def chain(kind: str, label: str, settings: Json, *uses: str, **more: Any) -> Sample:
-    """A generator of two fields, the Snap in question, and a Mapper that uses fields of it."""
-    sample = Sample("one", "One")
-    sample.snap(
-        "gen",
-        "transform-jsongenerator",
-        "Gen",
-        {"editable_content": lit('[{"a": 1, "b": {"c": 2}}]')},
-        inputs={},
-    )
-    sample.snap("it", kind, label, settings, **more)
-    sample.snap(
-        "use",
-        "transform-datatransform",
-        "Use",
-        mapping(*((expr(f"${use}"), f"$u{at}") for at, use in enumerate(uses))),
-    )
-    sample.link("gen", "it", "use")
-    return sample
+from .build import Json, Sample, account, chain, expr, insert, lit, mapping, select, table
+from .support import columns, datasets, event, export, lineage, run, warnings
 
 
 def test_a_select_with_input_and_pass_through_puts_the_input_under_original() -> None:
@@ -78,11 +49,12 @@ def test_a_generator_is_literal_json_or_unknown() -> None:
     ("source", "found"),
     [
         ("$", {"a": (["Gen.a"], "Mapping"), "b.c": (["Gen.b.c"], "Mapping")}),
-        ("$b", {"c": (["Gen.b.c"], "Mapping"), "a": (["Gen.b"], "Mapping"), "b.c": (["Gen.b"], "Mapping")}),
+        ("$b", {"c": (["Gen.b.c"], "Mapping")}),
+        ("$a", {"a": (["Gen.a"], "Mapping"), "b.c": (["Gen.a"], "Mapping")}),
     ],
 )
 def test_a_mapper_that_replaces_the_whole_document(source: str, found: dict[str, Any]) -> None:
-    """The columns below what is mapped to `$`; what else is used comes from there."""
+    """The columns below what is mapped to `$`; what else is used comes from there, if it can be there at all."""
     settings = {"passThrough": lit(False)} | mapping((expr(source), "$"))
     it = event(run(chain("transform-datatransform", "It", settings, "a", "b.c"), nested=Nested.PATH), "It")
     assert lineage(it["outputs"][0]) == found
@@ -237,3 +209,31 @@ def test_an_aggregate_without_a_function_is_still_described() -> None:
     rows = table({"function": lit(None), "field": lit("$a"), "resultField": lit("$n")})
     it = event(run(chain("transform-aggregate", "It", {"aggregateFields": rows}, "n")), "It")
     assert lineage(it["outputs"][0]) == {"n": (["Gen.a"], "aggregate")}
+
+
+def test_an_input_field_that_is_no_column_of_its_input_is_found() -> None:
+    """Also where its input has no schema at all; events that are exported have none."""
+    item = copy.deepcopy(event(export("join"), "Copy"))
+    assert unknown_columns(item) == []
+    renamed = item["inputs"][0]["facets"]["schema"]["fields"][0]
+    column, renamed["name"] = renamed["name"], "other"
+    assert [f"comes from {column} of" in message for message in unknown_columns(item)] == [True]
+    del item["inputs"][0]["facets"]["schema"]
+    assert len(unknown_columns(item)) > 1
+
+
+def test_two_datasets_of_one_name_are_told_where_their_columns_differ() -> None:
+    """SnapLogic's own names have five characters of the Snap id only: two Snaps of one label may share them."""
+    sample = Sample("twins", "Twins")
+    for key in ("one", "two"):
+        sample.snap(key, "transform-datatransform", "Twin", mapping((lit(1), f"${key}")), inputs={})
+    sample.snap("both", "flow-union", "Both", inputs={"input0": "input0", "input1": "input1"})
+    sample.link("one", "both")
+    sample.link("two", "both@input1")
+    ids = {sample.id("one"): "aaaaa" + sample.id("one")[5:], sample.id("two"): "aaaaa" + sample.id("two")[5:]}
+    texts = [json.dumps(sample.pipeline()), json.dumps(sample.run())]
+    for old, new in ids.items():
+        texts = [text.replace(old, new) for text in texts]
+    files = [Source(name, text.encode()) for name, text in zip(("p.slp", "r.json"), texts, strict=True)]
+    exported = export_snaplogic(files[:1], files[1:], ExportOptions(virtual_names=VirtualNames.SNAPLOGIC))
+    assert any("Snap 'Both': column two comes from two of" in message for message in warnings(exported))

@@ -27,6 +27,8 @@ class Role(StrEnum):
     JOIN = "join"
     AGGREGATE = "aggregate"
     SPLIT = "split"
+    PARSE = "parse"  # bytes to documents: columns unchanged, others from nowhere or from the field `content`
+    WRAP = "wrap"  # whole documents below one field
     GENERATE = "generate"
     READ = "read"
     WRITE = "write"
@@ -61,39 +63,28 @@ class SnapClass:
 
 
 _TABLE = ("schemaName", "tableName")
+_FILE = ("filePath", "filename", "fileName", "file", "directory", "path", "url")
+_ENTITY = ("objectType", "tableName", "entity", "entityName", "objectName", "resource", "object")
 _R, _P = Role, Place
 
 _CLASSES: dict[str, SnapClass] = {
     "transform-datatransform": SnapClass(_R.MAP),
+    "transform-mapper": SnapClass(_R.MAP),
     "transform-structuraltransform": SnapClass(_R.STRUCTURE),
     "transform-conditional": SnapClass(_R.CONDITIONAL),
-    "transform-multijoin": SnapClass(_R.JOIN),
+    "transform-lookup": SnapClass(_R.JOIN),
     "transform-aggregate": SnapClass(_R.AGGREGATE),
     "transform-jsonsplitter": SnapClass(_R.SPLIT),
     "transform-jsongenerator": SnapClass(_R.GENERATE),
-    "transform-sort": SnapClass(_R.PASS),
-    "transform-unique": SnapClass(_R.PASS),
-    "transform-jsonformatter": SnapClass(_R.PASS),
-    "transform-csvformatter": SnapClass(_R.PASS),
-    "transform-jsonparser": SnapClass(_R.PASS),
-    "transform-csvparser": SnapClass(_R.PASS),
-    "transform-documenttobinary": SnapClass(_R.PASS),
-    "transform-binarytodocument": SnapClass(_R.PASS),
-    "binary-documenttobinary": SnapClass(_R.PASS),
-    "binary-binarytodocument": SnapClass(_R.PASS),
-    "flow-filter": SnapClass(_R.PASS),
-    "flow-router": SnapClass(_R.PASS),
-    "flow-union": SnapClass(_R.PASS),
-    "flow-copy": SnapClass(_R.PASS),
-    "flow-head": SnapClass(_R.PASS),
-    "flow-tail": SnapClass(_R.PASS),
-    "flow-datavalidator": SnapClass(_R.PASS),
-    "flow-exit": SnapClass(_R.PASS),
-    "flow-gate": SnapClass(_R.OPAQUE),
-    "transform-groupbyn": SnapClass(_R.OPAQUE),
-    "transform-sequence": SnapClass(_R.OPAQUE),
-    "script-script": SnapClass(_R.OPAQUE),
+    "transform-csvgenerator": SnapClass(_R.GENERATE),
+    "transform-groupbyn": SnapClass(_R.WRAP),
+    "transform-groupbyfields": SnapClass(_R.WRAP),
+    "flow-groupbyn": SnapClass(_R.WRAP),
+    "flow-gate": SnapClass(_R.WRAP),
+    "transform-binarytodocument": SnapClass(_R.PARSE),
+    "binary-binarytodocument": SnapClass(_R.PARSE),
     "flow-pipeexec": SnapClass(_R.CHILD),
+    "flow-pipeloop": SnapClass(_R.CHILD),
     "binary-simpleread": SnapClass(_R.READ, "", _P.FILE, ("filePath",)),
     "binary-read": SnapClass(_R.READ, "", _P.FILE, ("filePath", "filename")),
     "binary-write": SnapClass(_R.WRITE, "", _P.FILE, ("filename", "filePath")),
@@ -103,20 +94,44 @@ _CLASSES: dict[str, SnapClass] = {
     "s3-s3browser": SnapClass(_R.OPAQUE, "S3"),
     "confluentkafka-confluentkafkaconsumer": SnapClass(_R.READ, "Kafka", _P.NAMES, ("topics", "topic")),
     "confluentkafka-confluentkafkaproducer": SnapClass(_R.WRITE, "Kafka", _P.NAMES, ("topics", "topic")),
-    "confluentkafka-confluentkafkaacknowledge": SnapClass(_R.PASS),
-    "confluentkafka-acknowledge": SnapClass(_R.PASS),
     "salesforce-read": SnapClass(_R.READ, "Salesforce", _P.NAMES, ("objectType",)),
-    "salesforce-create": SnapClass(_R.WRITE, "Salesforce", _P.NAMES, ("objectType",)),
-    "salesforce-update": SnapClass(_R.WRITE, "Salesforce", _P.NAMES, ("objectType",)),
-    "salesforce-upsert": SnapClass(_R.WRITE, "Salesforce", _P.NAMES, ("objectType",)),
-    "salesforce-delete": SnapClass(_R.WRITE, "Salesforce", _P.NAMES, ("objectType",)),
     "salesforce-query": SnapClass(_R.READ, "Salesforce", _P.SOQL, ("soqlQuery",)),
     "jms-jmsconsumer": SnapClass(_R.READ, "JMS", _P.NAMES, ("destination",)),
     "jms-jmsproducer": SnapClass(_R.WRITE, "JMS", _P.NAMES, ("destination",)),
     "snowflake-snowpipestreaming": SnapClass(_R.WRITE, "Snowflake", _P.TABLE, _TABLE),
-    "apisuite-httpclient": SnapClass(_R.CALL),
-    "email-emailsender": SnapClass(_R.CALL),
+    "mongo-find": SnapClass(_R.READ, "MongoDB", _P.TABLE, ("queryDB", "collectionName")),
+    "mongo-insert": SnapClass(_R.WRITE, "MongoDB", _P.TABLE, ("queryDB", "collectionName")),
+    "mongo-update": SnapClass(_R.WRITE, "MongoDB", _P.TABLE, ("queryDB", "collectionName")),
+    "mongo-delete": SnapClass(_R.WRITE, "MongoDB", _P.TABLE, ("queryDB", "collectionName")),
+    "mongo-execute": SnapClass(_R.CALL),
+    "dynamodb-scan": SnapClass(_R.READ, "DynamoDB", _P.NAMES, ("tableName", "TableName")),
+    "dynamodb-query": SnapClass(_R.READ, "DynamoDB", _P.NAMES, ("tableName", "TableName")),
+    "dynamodb-get": SnapClass(_R.READ, "DynamoDB", _P.NAMES, ("tableName", "TableName")),
+    "dynamodb-put": SnapClass(_R.WRITE, "DynamoDB", _P.NAMES, ("tableName", "TableName")),
+    "dynamodb-delete": SnapClass(_R.WRITE, "DynamoDB", _P.NAMES, ("tableName", "TableName")),
+    "azure-azureupload": SnapClass(_R.WRITE, "Azure", _P.FILE, ("blob", "blobName", *_FILE)),
+    "azure-azuredownload": SnapClass(_R.READ, "Azure", _P.FILE, ("blob", "blobName", *_FILE)),
 }
+
+_PASSING = """
+flow-filter flow-router flow-union flow-copy flow-head flow-tail flow-datavalidator flow-exit transform-sort
+transform-unique transform-filter transform-router transform-union transform-copy transform-recordreplay
+transform-typeconverter mldatapreparation-typeconverter transform-documenttobinary transform-transcoder
+transform-encryptfield transform-decryptfield transform-base64encode transform-base64decode
+binary-documenttobinary binary-compress binary-decompress binary-encrypt binary-decrypt binary-copy
+confluentkafka-confluentkafkaacknowledge confluentkafka-acknowledge jms-jmsacknowledge
+"""
+"""Snaps that change no column. (A type converter changes types, which a column's origin does not show.)"""
+
+_OPAQUE = """
+transform-sequence transform-constant transform-xmlgenerator transform-xsltransform transform-jsonpath
+transform-pivot transform-unpivot transform-diff script-script script-python
+binary-directorybrowser binary-directorybrowse binary-filepoller binary-trash
+"""
+"""Snaps that are known, yet whose columns their settings do not tell."""
+
+_CLASSES.update({kind: SnapClass(_R.PASS) for kind in _PASSING.split()})
+_CLASSES.update({kind: SnapClass(_R.OPAQUE) for kind in _OPAQUE.split()})
 
 _SYSTEMS = {
     "postgres": "Postgres",
@@ -132,6 +147,7 @@ _SYSTEMS = {
     "bigquery": "BigQuery",
     "cassandra": "Cassandra",
     "databricks": "Databricks",
+    "db2": "DB2",
     "hive": "Hive",
     "saphana": "SAP HANA",
     "teradata": "Teradata",
@@ -152,6 +168,36 @@ _WRITES = (
     "snowpipestreaming",
 )
 
+_APPLICATIONS = {
+    "salesforce": "Salesforce",
+    "dynamics": "Dynamics",
+    "dynamics365": "Dynamics",
+    "servicenow": "ServiceNow",
+    "netsuite": "NetSuite",
+    "marketo": "Marketo",
+    "zuora": "Zuora",
+    "hubspot": "HubSpot",
+}
+"""Packs of applications whose Snaps name an entity."""
+
+_CALLS = """
+rest soap http httpclient apisuite email slack teams twilio openai azureopenai awsbedrock googlegenerativeai
+llmutils openaillm vertexai pinecone experimental workday graphql
+odata sharepoint onedrive googledrive box dropbox
+"""
+"""Packs whose Snaps call something: the input comes out under `original`, the answer from nowhere."""
+
+_ENDINGS = {
+    "formatter": Role.PASS,
+    "parser": Role.PARSE,
+    "splitter": Role.SPLIT,
+    "join": Role.JOIN,
+    "inmemorylookup": Role.JOIN,
+}
+"""Roles that the end of a Snap's name tells, whatever its pack."""
+
+_FILE_PACKS = "binary hadoop"
+
 UNKNOWN_CLASS = SnapClass(Role.OPAQUE, known=False)
 
 
@@ -162,16 +208,46 @@ def snap_class(kind: str, own: Mapping[str, SnapClass]) -> SnapClass:
     if found:
         return found
     pack, _, verb = kind.partition("-")
-    system = _SYSTEMS.get(pack)
-    if system is None:
-        return SnapClass(Role.CALL) if pack == "rest" else UNKNOWN_CLASS
+    named = next((role for ending, role in _ENDINGS.items() if verb.endswith(ending)), None)
+    if named is not None:
+        return SnapClass(named)
+    if pack in _SYSTEMS:
+        return _database(_SYSTEMS[pack], verb)
+    if pack in _APPLICATIONS:
+        return _application(_APPLICATIONS[pack], verb)
+    if pack in _FILE_PACKS.split():
+        return _file(verb)
+    if pack == "mldatapreparation":
+        return SnapClass(Role.PASS)
+    return SnapClass(Role.CALL) if pack in _CALLS.split() else UNKNOWN_CLASS
+
+
+def _database(system: str, verb: str) -> SnapClass:
     if verb in _READS:
         return SnapClass(Role.READ, system, Place.TABLE, _TABLE)
     if verb in _WRITES or verb.startswith("bulk"):
         return SnapClass(Role.WRITE, system, Place.TABLE, _TABLE)
     if verb in ("execute", "multiexecute"):
         return SnapClass(Role.EXECUTE, system, Place.SQL, ("sqlStatement", "sqlStatements"))
+    return SnapClass(Role.CALL) if verb == "storedprocedure" else UNKNOWN_CLASS
+
+
+def _application(system: str, verb: str) -> SnapClass:
+    verb = verb.removeprefix("bulk")
+    if verb in ("read", "query", "search", "get", "lookup", "list"):
+        return SnapClass(Role.READ, system, Place.NAMES, _ENTITY)
+    if verb in ("create", "update", "upsert", "delete", "add", "insert", "write"):
+        return SnapClass(Role.WRITE, system, Place.NAMES, _ENTITY)
     return UNKNOWN_CLASS
+
+
+def _file(verb: str) -> SnapClass:
+    """Readers and writers of files, objects and blobs, by what is in their names."""
+    if any(word in verb for word in ("read", "get", "download")):
+        return SnapClass(Role.READ, "", Place.FILE, _FILE)
+    if any(word in verb for word in ("write", "put", "upload", "delete")):
+        return SnapClass(Role.WRITE, "", Place.FILE, _FILE)
+    return SnapClass(Role.OPAQUE)
 
 
 def read_classes(data: bytes, file: str, prefix: str) -> dict[str, SnapClass]:

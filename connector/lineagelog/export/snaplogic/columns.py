@@ -1,160 +1,58 @@
-"""The columns of every dataset and where each comes from: demand runs upstream, columns run downstream.
-
-A reader whose columns nobody lists (a Select without output fields, a parser, a topic) has the columns that
-its successors use. So demand is carried from the Snaps that name fields back to their sources, then columns
-with their origins forward. Three rounds: what is certain, then what a Join with two open sides leaves
-undecided (asked of both sides), then the result.
-"""
+"""The columns of every dataset and where each comes from, Snap after Snap, sources first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .classes import Role
 from .expression import MAPPING
-from .graph import Edge, Graph, Key, Port, Vertex
-from .names import DatasetName
+from .graph import Graph, Key, Port
 from .paths import ROOT, Path, starts_with
+from .shapes import (
+    CONTENT,
+    ORIGINAL,
+    Column,
+    Outcome,
+    Shape,
+    Step,
+    before_split,
+    covers,
+    echo,
+    origins,
+    prefixed,
+    sides_of,
+    step_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from .rules import Assignment, JoinOn, Rule
-
-type Ref = Port | DatasetName
-type Source = tuple[Ref, Path]
-type Wanted = dict[Port, dict[Path, bool]]
-"""Which fields of a Snap's output are used later on; True = only perhaps (the other side of a Join may be
-meant)."""
-
-ORIGINAL = "original"
-"""Where writing Snaps put the input document in their own output (SnapLogic's documentation)."""
+    from .names import DatasetName
+    from .rule import Assignment, Rule, SqlColumn
+    from .shapes import Input, Source, Wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: where it comes from, how (see `Assignment`), its type if known; `maybe`: of this or of
-    another dataset."""
-
-    sources: tuple[Source, ...] = ()
-    description: str = ""
-    subtype: str = "IDENTITY"
-    type: str = ""
-    conditions: tuple[Source, ...] = ()
-    maybe: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The columns of a dataset in order; `open`: it may have more than these."""
-
-    columns: Mapping[Path, Column] = field(default_factory=dict)
-    open: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a Snap reads and writes: its own output, its error views, its endpoints; `uses`: fields that
-    decide about documents."""
-
-    output: Shape
-    errors: Mapping[str, Shape]
-    reads: Mapping[DatasetName, Shape]
-    writes: Mapping[DatasetName, Shape]
-    uses: tuple[tuple[Source, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One edge into a Snap with the columns it brings and the label of the view it enters by."""
-
-    edge: Edge
-    shape: Shape
-    label: str
-
-    @property
-    def port(self) -> Port:
-        """Where the documents come from."""
-        return self.edge.port
-
-    @property
-    def names(self) -> frozenset[str]:
-        """What a row of a Join may call this input's view."""
-        return frozenset({self.label, self.edge.dst_view})
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Everything about one Snap that its columns depend on."""
-
-    vertex: Vertex
-    rule: Rule
-    inputs: tuple[Input, ...]
-    wanted: Mapping[Path, bool]
-
-
-def analyse(graph: Graph, rules: Mapping[Key, Rule]) -> dict[Key, Outcome]:
-    """The outcome of every Snap of the graph."""
-    wanted: Wanted = {}
-    for undecided in (False, True):
-        outcomes = _forward(graph, rules, wanted)
-        wanted = _backward(graph, rules, outcomes, undecided)
-    return _forward(graph, rules, wanted)
-
-
-def shape_of(port: Port, outcomes: Mapping[Key, Outcome]) -> Shape:
-    """The columns at a port; an open shape when the Snap was not looked at yet (a circle of links)."""
-    outcome = outcomes.get(port.key)
-    if outcome is None:
-        return Shape()
-    return outcome.errors.get(port.error_view, Shape()) if port.error_view else outcome.output
-
-
-def _step(key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], wanted: Wanted) -> Step:
-    vertex = graph.vertices[key]
-    labels = {view.id: view.label for view in vertex.snap.inputs}
-    inputs = tuple(
-        Input(edge, shape_of(edge.port, outcomes), labels.get(edge.dst_view, edge.dst_view))
-        for edge in graph.into.get(key, ())
-    )
-    return Step(vertex, rules[key], inputs, wanted.get(Port(key), {}))
-
-
-def _forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Key, Outcome]:
+def forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Key, Outcome]:
+    """The outcome of every Snap when these fields are wanted."""
     outcomes: dict[Key, Outcome] = {}
     for key in graph.order:
-        step = _step(key, graph, rules, outcomes, wanted)
+        step = step_of(key, graph, rules, outcomes, wanted)
         views = [view for view in graph.taken.get(key, ()) if view]
         errors = {view: _error_shape(step, wanted.get(Port(key, view), {})) for view in views}
-        reads = {name: _read_shape(step) for name in step.rule.reads}
-        writes = {name: _written(step) for name in step.rule.writes}
+        reads = {name: _read_shape(step, name) for name in step.rule.reads}
+        writes = {name: _written(step, name) for name in step.rule.writes}
         outcomes[key] = Outcome(_OUTPUTS.get(step.rule.role, _unknown)(step), errors, reads, writes, _used(step))
     return outcomes
 
 
-def _origins(path: Path, inputs: Iterable[Input]) -> tuple[Source, ...]:
-    """Where a field of the input comes from: each input that has it or may have it; the whole document is all
-    its columns."""
-    found: dict[Source, None] = {}
-    for item in inputs:
-        if path == ROOT:
-            found.update(dict.fromkeys((item.port, column) for column in item.shape.columns))
-        else:
-            found[(item.port, path)] = None
-    return tuple(found)
-
-
 def _used(step: Step) -> tuple[tuple[Source, str], ...]:
-    uses = [(source, use.subtype) for use in step.rule.uses for source in _origins(use.path, step.inputs)]
-    sides = _sides(step)
+    uses = [(source, use.subtype) for use in step.rule.uses for source in origins(use.path, step.inputs)]
+    sides = sides_of(step)
     for join in step.rule.joins:
-        uses += [(source, "JOIN") for source in _origins(join.left, sides.left)]
-        uses += [(source, "JOIN") for source in _origins(join.right, sides.named(join.view))]
+        uses += [(source, "JOIN") for path in join.left for source in origins(path, sides.left)]
+        uses += [(source, "JOIN") for path in join.right for source in origins(path, sides.named(join.view))]
     return tuple(dict.fromkeys(uses))
-
-
-# --- columns downstream ---
 
 
 def _united(step: Step) -> Shape:
@@ -171,7 +69,8 @@ def _union(inputs: Sequence[Input]) -> Shape:
             kind = column.type if before is None or before.type == column.type else ""
             maybe = column.maybe and (before is None or before.maybe)
             columns[path] = Column(tuple(dict.fromkeys(sources)), MAPPING, type=kind, maybe=maybe)
-    return Shape(columns, open=not inputs or any(item.shape.open for item in inputs))
+    open_ones = [item.shape for item in inputs if item.shape.open]
+    return Shape(columns, not inputs or bool(open_ones), bool(open_ones) and all(shape.answer for shape in open_ones))
 
 
 def _mapped(step: Step) -> Shape:
@@ -185,6 +84,8 @@ def _mapped(step: Step) -> Shape:
             is_open = True
         else:
             columns[target] = _column(assignment, rule.root, step.inputs)
+    if rule.more:
+        columns.update({path: Column() for path in step.wanted if not covers(Shape(columns), path)})
     return Shape(columns, is_open)
 
 
@@ -204,9 +105,11 @@ def _passed(step: Step) -> dict[Path, Column]:
     }
 
 
-def _column(assignment: Assignment, root: Path, inputs: Sequence[Input]) -> Column:
-    sources = [source for path in assignment.reads for source in _origins(root + path, inputs)]
-    conditions = [source for path in assignment.conditions for source in _origins(root + path, inputs)]
+def _column(assignment: Assignment, root: Path, inputs: Sequence[Input], after: bool = False) -> Column:
+    """The column of an assignment below `root` (`after`: `root` is what follows the path that is read)."""
+    reads = [path + root if after else root + path for path in assignment.reads]
+    sources = [source for path in reads for source in origins(path, inputs)]
+    conditions = [source for path in assignment.conditions for source in origins(root + path, inputs)]
     kind = assignment.type
     if assignment.subtype == "IDENTITY" and len(sources) == 1:
         found = [item.shape.columns.get(sources[0][1]) for item in inputs if item.port == sources[0][0]]
@@ -229,89 +132,162 @@ def _whole(assignment: Assignment, step: Step) -> dict[Path, Column]:
             below = {path for path in item.shape.columns if starts_with(path, read) and path != read}
             for path in sorted(below):
                 columns[path[len(read) :]] = Column(((item.port, path),), assignment.description, assignment.subtype)
+    is_copy = assignment.subtype == "IDENTITY"
     for path in step.wanted:
-        if path not in columns:
-            columns[path] = _column(assignment, ROOT, step.inputs)
+        column = _column(assignment, path if is_copy else ROOT, step.inputs, after=is_copy)
+        if not covers(Shape(columns), path) and (column.sources or not is_copy):
+            columns[path] = column
     return columns
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """The inputs of a Join: the left ones (no row names their view) and the right ones."""
-
-    left: tuple[Input, ...]
-    right: tuple[Input, ...]
-
-    def named(self, view: str) -> tuple[Input, ...]:
-        """The right input with that view label (or id); all right inputs when none has it."""
-        return tuple(item for item in self.right if view in item.names) or self.right
-
-
-def _sides(step: Step) -> Sides:
-    named = {join.view for join in step.rule.joins if join.view}
-    left = tuple(item for item in step.inputs if not named & item.names)
-    if not named or not left:
-        first = step.vertex.snap.inputs[0].label if step.vertex.snap.inputs else ""
-        left = tuple(item for item in step.inputs if item.label == first) or step.inputs[:1]
-    return Sides(left, tuple(item for item in step.inputs if item not in left))
-
-
 def _joined(step: Step) -> Shape:
-    """Left fields keep their names, a right field that clashes is prefixed with the label of its view."""
-    sides = _sides(step)
+    """Left fields keep their names; a field of a right input whose name is taken is prefixed with its view's label."""
+    sides = sides_of(step)
     columns = dict(_union(sides.left).columns)
     for item in sides.right:
-        for path, column in item.shape.columns.items():
-            own = Column(((item.port, path),), MAPPING, type=column.type, maybe=column.maybe)
-            before = columns.get(path)
-            if before is None or (before.maybe and not own.maybe):
-                columns[path] = own
-            elif own.maybe and before.maybe:
-                columns[path] = Column((*before.sources, *own.sources), MAPPING, maybe=True)
-            elif not own.maybe:
-                columns.setdefault(_prefixed(item.label, path), own)
+        taken = _by_name(columns)
+        for name, own in _by_name(_union((item,)).columns).items():
+            before = taken.get(name, {})
+            if not before or (_only_perhaps(before) and not _only_perhaps(own)):
+                columns = {path: column for path, column in columns.items() if path not in before} | own
+            elif _only_perhaps(before) and _only_perhaps(own):
+                columns |= {path: _either(before.get(path), column) for path, column in own.items()}
+            elif not _only_perhaps(own):
+                columns |= {prefixed(item.label, path): column for path, column in own.items()}
     return Shape(columns, any(item.shape.open for item in step.inputs))
 
 
-def _prefixed(label: str, path: Path) -> Path:
-    return (f"{label}_{path[0]}", *path[1:])
+def _by_name(columns: Mapping[Path, Column]) -> dict[str, dict[Path, Column]]:
+    """Columns by their first name: names clash as a whole."""
+    found: dict[str, dict[Path, Column]] = {}
+    for path, column in columns.items():
+        found.setdefault(path[0], {})[path] = column
+    return found
+
+
+def _only_perhaps(columns: Mapping[Path, Column]) -> bool:
+    return all(column.maybe for column in columns.values())
+
+
+def _either(before: Column | None, own: Column) -> Column:
+    return replace(own, sources=(*before.sources, *own.sources)) if before else own
 
 
 def _split(step: Step) -> Shape:
-    """The elements of an array: a used field lies below the split path, unless it is one of the included
-    paths."""
+    """The elements of an array, beside them the included paths and, if the Snap includes parents, the fields around
+    the array."""
     rule = step.rule
     known = {
         path[len(rule.split) :] for item in step.inputs for path in item.shape.columns if starts_with(path, rule.split)
     }
+    included = [path for path in rule.includes if not any(starts_with(want, path[-1:]) for want in step.wanted)]
     columns: dict[Path, Column] = {}
-    for path in dict.fromkeys((*sorted(known - {ROOT}), *step.wanted, *(item[-1:] for item in rule.includes))):
-        columns[path] = Column(_origins(_before_split(rule, path), step.inputs), MAPPING)
+    for path in dict.fromkeys((*sorted(known - {ROOT}), *_around(step), *step.wanted, *included)):
+        found, certain = before_split(step, path)
+        sources = tuple(dict.fromkeys(source for each in found for source in origins(each, step.inputs)))
+        if sources or not any(covers(item.shape, rule.split) for item in step.inputs):
+            columns[path] = Column(sources, MAPPING, maybe=not certain)
     return Shape(columns)
 
 
-def _before_split(rule: Rule, path: Path) -> Path:
-    included = next((item for item in rule.includes if item[-1:] == path[:1]), None)
-    return (*included, *path[1:]) if included else rule.split + path
+def _around(step: Step) -> list[Path]:
+    """The fields on the way to the array that are in each element's document, too: no objects, no arrays."""
+    split = step.rule.split
+    levels = range(len(split)) if step.rule.parents else ()
+    return [
+        path[level:]
+        for level in levels
+        for item in step.inputs
+        for path, column in item.shape.columns.items()
+        if len(path) == level + 1 and starts_with(path, split[:level]) and not starts_with(split, path)
+        if column.type not in ("array", "object") and not column.maybe
+    ]
+
+
+def _parsed(step: Step) -> Shape:
+    """What a parser finds: the columns that went into the bytes; what else is used lies in the field `content` that
+    became bytes, or nobody knows where."""
+    rule = step.rule
+    columns = {} if rule.closed else dict(_union(step.inputs).columns)
+    for path in (item.target for item in rule.columns) if rule.closed else step.wanted:
+        if path not in columns and not covers(Shape(columns), path):
+            sources = origins(path, step.inputs) or origins((CONTENT,), step.inputs)
+            columns[path] = Column(sources, MAPPING if sources else "")
+    return Shape(columns, open=not rule.closed)
+
+
+def _wrapped(step: Step) -> Shape:
+    """Whole documents below one field (or, per input, below the label of its view), beside the fields that group
+    them."""
+    columns: dict[Path, Column] = {}
+    for item in step.inputs:
+        below = step.rule.wrap or (item.label,)
+        for path, column in item.shape.columns.items():
+            own = Column(((item.port, path),), MAPPING, type=column.type, maybe=column.maybe)
+            columns[below + path] = _either(columns.get(below + path), own)
+        if not item.shape.columns:
+            columns[below] = Column()
+    groups = {item.target: _column(item, ROOT, step.inputs) for item in step.rule.assignments}
+    return Shape(columns | groups, open=any(item.shape.open for item in step.inputs))
 
 
 def _generated(step: Step) -> Shape:
     return Shape({item.target: Column(type=item.type) for item in step.rule.columns}, open=False)
 
 
-def _read_shape(step: Step) -> Shape:
+def _read_shape(step: Step, name: DatasetName) -> Shape:
     """The columns of a dataset that is read: those that are listed, else those that are used."""
     rule = step.rule
     if rule.role is Role.EXECUTE:
-        return Shape()
+        return _queried(step, name)
     if rule.closed:
         return Shape({read: Column() for item in rule.columns for read in item.reads}, open=False)
-    return Shape({path: Column(maybe=maybe) for path, maybe in step.wanted.items() if path[:1] != _echo(step)})
+    return Shape(_unlisted(step))
 
 
-def _echo(step: Step) -> Path:
-    """`("original",)` when the Snap puts its input there."""
-    return (ORIGINAL,) if step.inputs and (step.rule.passes or step.rule.role is not Role.READ) else ()
+def _unlisted(step: Step) -> dict[Path, Column]:
+    """The columns that successors use of a Snap whose columns nobody lists."""
+    return {path: Column(maybe=maybe) for path, maybe in step.wanted.items() if path[:1] != echo(step)}
+
+
+def _queried(step: Step, name: DatasetName) -> Shape:
+    """The columns of a table that a statement names, and those that `*` gives to successors."""
+    rule = step.rule
+    made = (*rule.results, *(column for columns in rule.written.values() for column in columns))
+    named = dict.fromkeys(source for column in made for table, source in column.sources if table == name)
+    columns: dict[Path, Column] = {(source,): Column() for source in named}
+    if name in rule.rest:
+        columns.update({path: column for path, column in _starred(step).items() if path not in columns})
+    return Shape(columns)
+
+
+def _starred(step: Step) -> dict[Path, Column]:
+    """The columns that `*` gives, as far as successors use them: of the one table, or perhaps of each."""
+    named = {column.target[0].lower() for column in step.rule.results}
+    return {
+        path: Column(tuple((table, path) for table in step.rule.rest), MAPPING, maybe=maybe or len(step.rule.rest) > 1)
+        for path, maybe in step.wanted.items()
+        if step.rule.rest and path[0].lower() not in named and path[:1] != echo(step)
+    }
+
+
+def _executed(step: Step) -> Shape:
+    """What a statement gives back: the columns of its SELECT, else its status, of which nothing is known."""
+    rule = step.rule
+    spelled = {path[0].lower(): path[0] for path in step.wanted}
+    columns: dict[Path, Column] = {
+        (spelled.get(column.target[0].lower(), column.target[0]),): _made(column, step) for column in rule.results
+    }
+    is_query = bool(rule.results or rule.rest)
+    status = {path: Column() for path in step.wanted if not is_query and path[:1] != echo(step)}
+    return Shape({**columns, **_starred(step), **status, **_echoed(step)}, open=bool(rule.rest) or not is_query)
+
+
+def _made(column: SqlColumn, step: Step) -> Column:
+    """A column that a statement makes of table columns and fields of the document."""
+    fields = (source for path in column.reads for source in origins(path, step.inputs))
+    tables = ((table, (name,)) for table, name in column.sources)
+    return Column(tuple(dict.fromkeys((*tables, *fields))), column.description, column.subtype)
 
 
 def _read(step: Step) -> Shape:
@@ -323,42 +299,54 @@ def _read(step: Step) -> Shape:
     else:
         columns = {
             path: Column(tuple((name, path) for name in rule.reads), MAPPING, maybe=column.maybe)
-            for path, column in _read_shape(step).columns.items()
+            for path, column in _unlisted(step).items()
         }
     return Shape({**columns, **_echoed(step)}, open=not rule.closed)
 
 
 def _echoed(step: Step) -> dict[Path, Column]:
-    """The input under `original`."""
-    if not _echo(step):
+    """The input under `original`: what reaches the Snap, nothing else."""
+    if not echo(step):
         return {}
     known = _union(step.inputs).columns
-    below = [path[1:] for path in step.wanted if path[0] == ORIGINAL and len(path) > 1]
+    below = [
+        path[1:] for path in step.wanted if path[0] == ORIGINAL and len(path) > 1 and not covers(Shape(known), path[1:])
+    ]
     paths = dict.fromkeys((*known, *below)) or dict.fromkeys([ROOT] if (ORIGINAL,) in step.wanted else [])
-    return {(ORIGINAL, *path): Column(_origins(path, step.inputs), MAPPING) for path in paths}
+    found = {(ORIGINAL, *path): origins(path, step.inputs) for path in paths}
+    return {
+        path: Column(sources, MAPPING if sources else "")
+        for path, sources in found.items()
+        if sources or path == (ORIGINAL,)
+    }
 
 
 def _called(step: Step) -> Shape:
     """What a writing or calling Snap puts out: its input under `original`, and whatever else successors use
     of it."""
     others = {path: Column() for path in step.wanted if path[0] != ORIGINAL}
-    return Shape({**_echoed(step), **others})
+    return Shape({**_echoed(step), **others}, answer=True)
 
 
-def _written(step: Step) -> Shape:
-    """The columns that a Snap writes: all of its input, or what a producer's message names."""
+def _written(step: Step, name: DatasetName) -> Shape:
+    """The columns that a Snap writes: all of its input, or what a producer's message or a statement names."""
     payload = step.rule.payload
     if step.rule.role is Role.EXECUTE:
-        return Shape()
+        return Shape({column.target: _made(column, step) for column in step.rule.written.get(name, ())})
     if payload is None:
         return _union(step.inputs)
-    return Shape({path: Column(_origins(path, step.inputs), MAPPING) for path in payload}, open=False)
+    return Shape({path: Column(origins(path, step.inputs), MAPPING) for path in payload}, open=False)
 
 
 def _from_child(step: Step) -> Shape:
-    """What comes back from the child pipeline, if its run is known; else columns without origin."""
+    """What comes back from the child pipeline, if its run is known; else columns without origin, and the input under
+    `original` (so the Snap puts it out when its child has no open output)."""
     back = [item for item in step.inputs if item.edge.from_child]
-    return _union(back) if back else _unknown(step)
+    if back:
+        return _union(back)
+    below = (path for path in step.wanted if path[0] == ORIGINAL and path[1:])
+    own = {path: Column(found, MAPPING) for path in below if (found := origins(path[1:], step.inputs))}
+    return Shape({path: Column() for path in step.wanted} | own)
 
 
 def _unknown(step: Step) -> Shape:
@@ -367,7 +355,7 @@ def _unknown(step: Step) -> Shape:
 
 def _error_shape(step: Step, wanted: Mapping[Path, bool]) -> Shape:
     """An error document: what successors use of it; the failing input is under `original`."""
-    columns = {path: _origins(path[1:], step.inputs) if path[0] == ORIGINAL and path[1:] else () for path in wanted}
+    columns = {path: origins(path[1:], step.inputs) if path[0] == ORIGINAL and path[1:] else () for path in wanted}
     return Shape({path: Column(sources, MAPPING if sources else "") for path, sources in columns.items()})
 
 
@@ -376,175 +364,12 @@ _OUTPUTS: Mapping[Role, Callable[[Step], Shape]] = {
     Role.MAP: _mapped,
     Role.JOIN: _joined,
     Role.SPLIT: _split,
+    Role.PARSE: _parsed,
+    Role.WRAP: _wrapped,
     Role.GENERATE: _generated,
     Role.READ: _read,
+    Role.EXECUTE: _executed,
     Role.WRITE: _called,
     Role.CALL: _called,
     Role.CHILD: _from_child,
 }
-
-
-# --- demand upstream ---
-
-
-class _Demand:
-    """Collects which fields are wanted of which port; certain beats perhaps."""
-
-    def __init__(self) -> None:
-        self.wanted: Wanted = {}
-
-    def ask(self, inputs: Iterable[Input], path: Path, maybe: bool = False) -> None:
-        if path == ROOT:
-            return
-        for item in inputs:
-            fields = self.wanted.setdefault(item.port, {})
-            fields[path] = fields.get(path, True) and maybe
-
-
-def _backward(graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], undecided: bool) -> Wanted:
-    demand = _Demand()
-    for key in reversed(graph.order):
-        step = _step(key, graph, rules, outcomes, demand.wanted)
-        for use in step.rule.uses:
-            demand.ask(step.inputs, use.path)
-        for path in step.rule.payload or ():
-            demand.ask(step.inputs, path)
-        asker = _ASKERS.get(step.rule.role)
-        if asker:
-            asker(step, demand, undecided)
-        for view in graph.taken.get(key, ()):
-            if view:
-                _ask_echo(step, demand, demand.wanted.get(Port(key, view), {}))
-    return demand.wanted
-
-
-def _ask_united(step: Step, demand: _Demand, _undecided: bool) -> None:
-    for path, maybe in step.wanted.items():
-        demand.ask((item for item in step.inputs if _may_have(item, path)), path, maybe)
-
-
-def _may_have(item: Input, path: Path) -> bool:
-    return item.shape.open or _covers(item.shape, path)
-
-
-def _covers(shape: Shape, path: Path, certainly: bool = False) -> bool:
-    """Whether the shape has the field, something in it, or the object that it is in (`certainly`: not only
-    perhaps)."""
-    return any(
-        (starts_with(known, path) or starts_with(path, known)) and not (certainly and column.maybe)
-        for known, column in shape.columns.items()
-    )
-
-
-def _ask_mapped(step: Step, demand: _Demand, _undecided: bool) -> None:
-    rule = step.rule
-    for assignment in rule.assignments:
-        for path in (*assignment.reads, *assignment.conditions):
-            demand.ask(step.inputs, rule.root + path)
-        if assignment.target == ROOT:
-            for below in assignment.reads:
-                for path in step.wanted:
-                    demand.ask(step.inputs, below + path, maybe=True)
-    gone = {rule.root + path for path in rule.deletes} | {
-        rule.root + item.target for item in rule.assignments if item.target
-    }
-    for path, maybe in step.wanted.items():
-        through = rule.passes or (rule.root != ROOT and not starts_with(path, rule.root))
-        if through and not any(starts_with(path, prefix) for prefix in gone):
-            demand.ask(step.inputs, path, maybe)
-
-
-def _ask_joined(step: Step, demand: _Demand, undecided: bool) -> None:
-    sides = _sides(step)
-    for join in step.rule.joins:
-        demand.ask(sides.left, join.left)
-        demand.ask(sides.named(join.view), join.right)
-    for path, maybe in step.wanted.items():
-        item, inner = _unprefixed(path, sides)
-        if item is not None:
-            demand.ask((item,), inner, maybe)
-            continue
-        found, certain = _owners(path, sides, step.rule.joins)
-        if certain or undecided:
-            demand.ask(found, path, maybe or not certain)
-
-
-def _unprefixed(path: Path, sides: Sides) -> tuple[Input | None, Path]:
-    """The right input that a prefixed name belongs to, and the name there."""
-    if any(_has(item, path) for item in sides.left):
-        return None, path
-    for item in sides.right:
-        rest = path[0].removeprefix(f"{item.label}_")
-        if rest and rest != path[0]:
-            return item, (rest, *path[1:])
-    return None, path
-
-
-def _has(item: Input, path: Path) -> bool:
-    return _covers(item.shape, path, certainly=True)
-
-
-def _owners(path: Path, sides: Sides, joins: Sequence[JoinOn]) -> tuple[list[Input], bool]:
-    """Which inputs of a Join a field comes from, and whether that is certain: by columns, by join keys, by
-    elimination."""
-    if any(_has(item, path) for item in sides.left) or any(join.left == path for join in joins):
-        return list(sides.left), True
-    known = [item for item in sides.right if _has(item, path)]
-    keyed = [item for join in joins if join.right == path for item in sides.named(join.view)]
-    if known or keyed:
-        return known or keyed, True
-    candidates = [item for item in (*sides.left, *sides.right) if item.shape.open]
-    return candidates, len(candidates) == 1
-
-
-def _ask_split(step: Step, demand: _Demand, _undecided: bool) -> None:
-    rule = step.rule
-    for path in rule.includes:
-        demand.ask(step.inputs, path)
-    for path, maybe in step.wanted.items():
-        demand.ask(step.inputs, _before_split(rule, path), maybe)
-    if not step.wanted:
-        demand.ask(step.inputs, rule.split)
-
-
-def _ask_original(step: Step, demand: _Demand, _undecided: bool) -> None:
-    if _echo(step):
-        _ask_echo(step, demand, step.wanted)
-
-
-def _ask_echo(step: Step, demand: _Demand, wanted: Mapping[Path, bool]) -> None:
-    for path in wanted:
-        if path[0] == ORIGINAL:
-            demand.ask(step.inputs, path[1:])
-
-
-def _ask_child(step: Step, demand: _Demand, _undecided: bool) -> None:
-    for path, maybe in step.wanted.items():
-        demand.ask((item for item in step.inputs if item.edge.from_child and _may_have(item, path)), path, maybe)
-
-
-_ASKERS: Mapping[Role, Callable[[Step, _Demand, bool], None]] = {
-    Role.PASS: _ask_united,
-    Role.MAP: _ask_mapped,
-    Role.JOIN: _ask_joined,
-    Role.SPLIT: _ask_split,
-    Role.READ: _ask_original,
-    Role.WRITE: _ask_original,
-    Role.CALL: _ask_original,
-    Role.CHILD: _ask_child,
-}
-
-
-def undecided_joins(
-    graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome]
-) -> list[tuple[Vertex, list[Path]]]:
-    """Joins with columns of which nobody can tell the side: the caller warns about them."""
-    found = []
-    for key in graph.order:
-        columns = outcomes[key].output.columns
-        doubtful = [
-            path for path, column in columns.items() if column.maybe and len({ref for ref, _ in column.sources}) > 1
-        ]
-        if rules[key].role is Role.JOIN and doubtful:
-            found.append((graph.vertices[key], doubtful))
-    return found

@@ -9,11 +9,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from .classes import Role
-from .columns import Column, Outcome, Ref, Shape, shape_of
 from .facets import Facets, Field, Origin
 from .graph import Graph, Job, Key, Port, Vertex
 from .names import DatasetName, Naming
 from .paths import format_path
+from .runs import End
+from .shapes import Column, Outcome, Ref, Shape, shape_of
 from .virtual import NAMESPACE, VirtualNames, virtual_name
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .accounts import AccountBook
     from .classes import SnapClass
     from .paths import Path
-    from .rules import Rule
+    from .rule import Rule
 
 DEFAULT_CONTROL_PLANE = "cdn.elastic.snaplogic.com"
 """The host in the producer link of SnapLogic's documented events."""
@@ -44,7 +45,7 @@ class ExportOptions:
     """How pipelines are exported.
 
     `control_plane`: host of the Designer. `modern`: today's specification, not the documented structure.
-    `stopped_as_abort`: a stopped Snap is ABORT, not COMPLETE. `separate_children`: documents are not followed
+    `stopped_as_abort`: a stopped Snap or run is ABORT, not COMPLETE. `separate_children`: documents are not followed
     into child pipelines and back. `accounts`, `classes`: what the team told about its accounts and its own
     Snap classes (class id without `com-snaplogic-snaps-`). `columns`: dataset name (with or without its
     database) to the columns that the pipeline leaves open.
@@ -118,7 +119,7 @@ class _Writer:
     def snap_event(self, vertex: Vertex) -> Event:
         facets = self.facets(vertex.job)
         run_facets = {"parent": self.parent(vertex.job, facets)}
-        event_type = self.event_type(vertex)
+        event_type = self.event_type(vertex.ran.end)
         if event_type == "FAIL":
             told = vertex.ran.error or vertex.job.run.error or f"the Snap ended in state {vertex.ran.state}"
             run_facets["errorMessage"] = _error(facets, told, vertex.ran.stack_trace)
@@ -137,10 +138,10 @@ class _Writer:
             "outputs": self.outputs(vertex, facets),
         }
 
-    def event_type(self, vertex: Vertex) -> str:
-        if vertex.ran.failed:
-            return "FAIL"
-        return "ABORT" if vertex.ran.stopped and self.options.stopped_as_abort else "COMPLETE"
+    def event_type(self, end: End) -> str:
+        if end is End.STOPPED:
+            return "ABORT" if self.options.stopped_as_abort else "COMPLETE"
+        return {End.FAILED: "FAIL", End.OPEN: "RUNNING"}.get(end, "COMPLETE")
 
     def parent(self, job: Job, facets: Facets) -> dict[str, Any]:
         content = _run_and_job(job.run.run_id, job.name)
@@ -157,12 +158,12 @@ class _Writer:
             return None
         facets = self.facets(job)
         run_facets = {"parent": facets.facet("parent", parent)}
-        if run.failed:
+        if run.end is End.FAILED:
             run_facets["errorMessage"] = _error(facets, run.error or f"the pipeline ended in state {run.state}", "")
         own: Event = {"namespace": NAMESPACE, "name": job.name}
         if self.options.modern:
             own["facets"] = {"jobType": _job_type(facets, "PIPELINE")}
-        event = _event(job, facets, "FAIL" if run.failed else "COMPLETE")
+        event = _event(job, facets, self.event_type(run.end))
         event["run"] = {"runId": run.run_id, "facets": run_facets}
         return {**event, "job": own, "inputs": [], "outputs": []}
 
@@ -175,7 +176,8 @@ class _Writer:
             found.setdefault(self.name(port), dataset)
         for name, shape in outcome.reads.items():
             dataset = self.dataset(name, shape, facets)
-            is_reader = self.rules[vertex.key].role is Role.READ and len(outcome.reads) == 1
+            is_reader = self.rules[vertex.key].role is Role.READ or (outcome.output.columns and not outcome.writes)
+            is_reader = bool(is_reader) and len(outcome.reads) == 1
             _count(dataset, "input", _documents_out(vertex) if is_reader else None, facets)
             found.setdefault(name, dataset)
         return list(found.values())

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Literal
 from lineagelog.errors import InputError
 
 from .accounts import AccountBook
-from .classes import snap_class
-from .columns import analyse, undecided_joins
+from .classes import Role, snap_class
+from .demand import analyse, undecided
 from .document import Finding
-from .events import Event, ExportOptions, build_events
+from .events import Event, ExportOptions, build_events, snap_run_id
 from .graph import Job, Key, Vertex, connect, match, vertices
-from .paths import format_path
+from .paths import format_path, starts_with
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
-from .rules import Context, Rule, child_parameters, read_rule
-from .runs import read_runs
+from .rule import Context, Rule
+from .rules import child_parameters, read_rule
+from .runs import End, read_runs
 from .summary import Summary, summarise
+from .validate import unknown_columns
 from .virtual import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .paths import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,16 @@ def export_snaplogic(
     all_vertices = vertices(jobs)
     rules = _rules(jobs, all_vertices, options, findings)
     graph = connect(all_vertices, rules, _parents_first(jobs), findings, not options.separate_children)
-    outcomes = analyse(graph, rules)
-    for vertex, paths in undecided_joins(graph, rules, outcomes):
-        findings.append(_undecided(vertex, [format_path(path) for path in paths]))
-    findings += [_stopped(vertex) for vertex in all_vertices.values() if vertex.ran.stopped and not vertex.ran.failed]
+    analysis = analyse(graph, rules)
+    outcomes = analysis.outcomes
+    for vertex, paths in undecided(graph, rules, outcomes):
+        findings.append(_undecided(vertex, rules[vertex.key].role, paths))
+    for key, missing in analysis.missing.items():
+        findings += _missing(all_vertices[key], rules[key], missing)
+    findings += _unfinished(jobs, all_vertices.values())
     findings += _orphans(jobs)
     events = build_events(graph, rules, outcomes, jobs, options)
+    findings += _strangers(events, all_vertices)
     unique = tuple(dict.fromkeys(findings))
     return Export(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
 
@@ -131,13 +139,58 @@ def _unknown(vertex: Vertex) -> Finding:
     return _finding(vertex, message)
 
 
-def _undecided(vertex: Vertex, columns: list[str]) -> Finding:
-    listed = ", ".join(columns[:5]) + (" ..." if len(columns) > 5 else "")
-    return _finding(vertex, f"both sides are open, so {listed} may come from either; tell the columns with --columns")
+_OPEN = {
+    Role.SPLIT: "the elements and what is around them are open",
+    Role.EXECUTE: "the columns of its tables are open",
+}
 
 
-def _stopped(vertex: Vertex) -> Finding:
-    return _finding(vertex, "was stopped before its end; --stopped-as-abort tells it so in the event", "note")
+def _undecided(vertex: Vertex, role: Role, paths: Sequence[Path]) -> Finding:
+    why = _OPEN.get(role, "both sides are open")
+    return _finding(vertex, f"{why}, so {_listed(paths)} may come from either; tell the columns with --columns")
+
+
+def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[Finding]:
+    """Fields that the Snap uses and nothing has; a note only for those that it asks for first (`hasPath`)."""
+    asked = [path for path in paths if any(starts_with(path, guard) for guard in rule.guards)]
+    used = [path for path in paths if path not in asked]
+    nothing = "which nothing that reaches it has"
+    warned = [_finding(vertex, f"uses {_listed(used)}, {nothing}; left without origin")] if used else []
+    noted = [_finding(vertex, f"asks for {_listed(asked)}, {nothing}", "note")] if asked else []
+    return warned + noted
+
+
+def _strangers(events: Iterable[Event], found: Mapping[Key, Vertex]) -> list[Finding]:
+    """Input fields that are no column of their input: only where two datasets have one name."""
+    by_run = {snap_run_id(key.run_id, key.snap_id): vertex for key, vertex in found.items()}
+    return [
+        _finding(by_run[event["run"]["runId"]], message)
+        for event in events
+        if event["run"]["runId"] in by_run
+        for message in unknown_columns(event)
+    ]
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(format_path(path) for path in paths[:5]) + (" ..." if len(paths) > 5 else "")
+
+
+def _unfinished(jobs: Sequence[Job], found: Iterable[Vertex]) -> list[Finding]:
+    """Runs and Snaps that are not over (their event is RUNNING), and Snaps that were stopped."""
+    again = "export it again when it is over"
+    findings = [
+        Finding(job.run.file, job.run.place, f"the run is not over (state {job.run.state!r}); {again}")
+        for job in jobs
+        if job.run.end is End.OPEN
+    ]
+    for vertex in found:
+        if vertex.ran.end is End.STOPPED:
+            message = "was stopped before its end; --stopped-as-abort tells it so in the event"
+            findings.append(_finding(vertex, message, "note"))
+        if vertex.ran.end is End.OPEN:
+            message = f"is not over (state {vertex.ran.state!r}), so its event is RUNNING; {again}"
+            findings.append(_finding(vertex, message))
+    return findings
 
 
 def _orphans(jobs: Sequence[Job]) -> list[Finding]:

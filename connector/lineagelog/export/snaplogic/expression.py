@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .parser import Tree, parse
 from .paths import ROOT, Path, parse_path
-from .tokens import ExpressionError, Kind, tokenize
+from .tokens import GAP, ExpressionError, Kind, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,7 @@ MAPPING = "Mapping"
 _BY_NAME = frozenset({"get", "hasOwnProperty", "hasPath"})
 """Methods whose first argument names a field of what they are called on."""
 
+_PLACE = re.compile("%[sd]")
 _LENGTH = "length"
 _MAX_CHAIN = 50
 
@@ -29,7 +31,7 @@ class Expression:
     `reads`: fields, each once, in source order (`()` = the whole document). `functions`: called names, dotted
     for library and static ones (`Date.parse`, `lib.x.f`). `operators`: as written, `?:` for the conditional.
     `direct`: nothing but a path. `problem`: why the text could not be parsed; reads and functions are then
-    found word by word.
+    found word by word. `guards`: fields that are asked whether they are there (`$.hasPath("x")`).
     """
 
     reads: tuple[Path, ...] = ()
@@ -37,6 +39,7 @@ class Expression:
     operators: tuple[str, ...] = ()
     direct: bool = False
     problem: str = ""
+    guards: tuple[Path, ...] = ()
 
     @property
     def description(self) -> str:
@@ -51,15 +54,24 @@ class Expression:
 def read_expression(text: str) -> Expression:
     """The facts of `text`. Never fails: see `Expression.problem`."""
     try:
-        tree = parse(text)
+        return _facts(parse(text))
     except ExpressionError as error:
         return _scan(text, str(error))
+
+
+def _facts(tree: Tree) -> Expression:
     collector = _Collector()
     collector.walk(tree)
     steps, base = _chain(tree)
     plain = base.kind == "root" and all(step.kind != "call" for step in steps)
     direct = plain and len(collector.reads) == 1 and not collector.functions
-    return Expression(_once(collector.reads), _once(collector.functions), _once(collector.operators), direct)
+    return Expression(
+        _once(collector.reads),
+        _once(collector.functions),
+        _once(collector.operators),
+        direct,
+        guards=_once(collector.guards),
+    )
 
 
 def _once[T](found: Iterable[T]) -> tuple[T, ...]:
@@ -80,6 +92,7 @@ class _Collector:
 
     def __init__(self) -> None:
         self.reads: list[Path] = []
+        self.guards: list[Path] = []
         self.functions: list[str] = []
         self.operators: list[str] = []
 
@@ -157,6 +170,7 @@ class _Collector:
         named = arguments[0].value if arguments and arguments[0].kind == "literal" else None
         if method in _BY_NAME and isinstance(named, str):
             self._read([*names, *parse_path(named)])
+            self.guards.append((*names, *parse_path(named)))
             return list(arguments[1:])
         self._read(names)
         return list(arguments)
@@ -211,6 +225,37 @@ def evaluate(text: str, parameters: Mapping[str, str]) -> str | None:
     return None if value is UNKNOWN or value is None else _as_text(value)
 
 
+def pieces(text: str, parameters: Mapping[str, str]) -> list[str | Expression]:
+    """The operands of a text that is put together with `+`: their text where parameters are enough to know it, else
+    their facts. A text that is no expression is one piece with what was found in it word by word."""
+    try:
+        todo = [parse(text)]
+    except ExpressionError as error:
+        return [_scan(text, str(error))]
+    found: list[str | Expression] = []
+    while todo:
+        tree = todo.pop()
+        if tree.kind == "binary" and tree.value == "+":
+            todo.extend(reversed(tree.children))
+            continue
+        if tree.kind == "template" and tree.children:
+            todo.extend(reversed(_template_parts(tree)))
+            continue
+        value = _value(tree, parameters)
+        is_known = not (isinstance(value, str) and UNKNOWN in value)
+        found.append(_as_text(value) if is_known else _facts(tree))
+    return found
+
+
+def _template_parts(tree: Tree) -> list[Tree]:
+    """The texts and the expressions of a template, in order."""
+    texts = str(tree.value).split(GAP)
+    found = [Tree("literal", texts[0])]
+    for text, part in zip(texts[1:], tree.children, strict=False):
+        found += [part, Tree("literal", text)]
+    return found
+
+
 type _Value = str | float | bool | None
 
 
@@ -221,8 +266,8 @@ def _value(tree: Tree, parameters: Mapping[str, str]) -> _Value:
         return tree.value
     if tree.kind == "name" and isinstance(tree.value, str) and tree.value.startswith("_"):
         return parameters.get(tree.value[1:], UNKNOWN)
-    if tree.kind == "template" and not tree.children:
-        return tree.value
+    if tree.kind == "template":
+        return "".join(_as_text(_value(part, parameters)) for part in _template_parts(tree))
     if tree.kind == "ternary":
         return _chosen(tree, parameters)
     if tree.kind == "unary" and tree.value == "!":
@@ -281,12 +326,25 @@ _TEXT_METHODS: Mapping[str, Callable[[str], str]] = {
 def _called(tree: Tree, parameters: Mapping[str, str]) -> _Value:
     """The few text methods that names are built with."""
     target = tree.children[0]
-    if target.kind != "member" or len(tree.children) > 1 or len(_chain(tree)[0]) > _MAX_CHAIN:
+    if target.kind != "member" or len(_chain(tree)[0]) > _MAX_CHAIN:
         return UNKNOWN
     value = _value(target.children[0], parameters)
+    given = [_as_text(_value(argument, parameters)) for argument in tree.children[1:]]
+    if given and target.value == "sprintf":
+        return _formatted(_as_text(value), given)
+    if given:
+        return _as_text(value) + "".join(given) if target.value == "concat" else UNKNOWN
     known = isinstance(value, str) and UNKNOWN not in value
     method = _TEXT_METHODS.get(str(target.value))
     return method(value) if known and method and isinstance(value, str) else UNKNOWN
+
+
+def _formatted(text: str, values: list[str]) -> str:
+    """`sprintf` with nothing but `%s` and `%d`."""
+    texts = _PLACE.split(text)
+    if len(texts) != len(values) + 1 or any("%" in each for each in texts):
+        return UNKNOWN
+    return texts[0] + "".join(value + each for value, each in zip(values, texts[1:], strict=True))
 
 
 def _as_text(value: _Value) -> str:

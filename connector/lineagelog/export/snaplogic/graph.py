@@ -14,7 +14,7 @@ from .pipeline import Dialect, Pipeline, Snap
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .rules import Rule
+    from .rule import Rule
     from .runs import Run, SnapRun
 
 

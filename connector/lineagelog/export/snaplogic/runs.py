@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from .document import Node, read_json
@@ -16,7 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DETAIL = "ask the API for level=detail of one run"
-_FAILED = frozenset({"failed", "failing"})
+_UNTOLD = frozenset({"", "noupdate"})
+
+
+class End(StrEnum):
+    """How a run or a Snap ended; OPEN: it has not, or nothing tells."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    OPEN = "open"
+
+
+_ENDS = {end.value: end for end in (End.COMPLETED, End.FAILED, End.STOPPED)}
+_ENDING = {"failing": End.FAILED, "stopping": End.STOPPED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +41,12 @@ class SnapRun:
     label: str
     class_id: str
     state: str
+    end: End
     error: str
     stack_trace: str
     inputs: Mapping[str, int | None]
     outputs: Mapping[str, int | None]
     errors: Mapping[str, int | None]
-
-    @property
-    def failed(self) -> bool:
-        """Whether the Snap failed: its state says so, or it tells a failure without having completed."""
-        state = self.state.lower()
-        return state in _FAILED or (bool(self.error) and state in ("", "noupdate"))
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the Snap was stopped before its end, because of another Snap or a person."""
-        return self.state.lower() in ("stopped", "stopping")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Run:
     snode_id: str
     class_id: str
     state: str
+    end: End
     error: str
     time: datetime
     parent_ruuid: str
@@ -67,11 +72,6 @@ class Run:
     parameters: Mapping[str, str]
     artifact_ids: Mapping[str, str]
     snaps: Mapping[str, SnapRun]
-
-    @property
-    def failed(self) -> bool:
-        """Whether the pipeline run failed."""
-        return self.state.lower() in _FAILED
 
 
 def run_part(ruuid: str) -> str:
@@ -101,6 +101,8 @@ def _run(node: Node) -> Run:
         run_id = run_part(ruuid)
     except ValueError:
         raise node.get("ruuid").error(f"{ruuid!r} is not <org id>_<uuid>") from None
+    state = node.get("state").text()
+    end = _ENDS.get(state.lower(), End.OPEN)
     return Run(
         file=node.file,
         place=node.place,
@@ -109,7 +111,8 @@ def _run(node: Node) -> Run:
         label=node.get("label").text(),
         snode_id=node.get("snode_id").text(),
         class_id=node.get("class_id").text(),
-        state=node.get("state").text(),
+        state=state,
+        end=end,
         error=_error(node),
         time=_time(node),
         parent_ruuid=node.get("parent_ruuid").text(),
@@ -118,18 +121,31 @@ def _run(node: Node) -> Run:
         root_path=node.get("root_path").text(),
         parameters={**_texts(node.get("env_map")), **_texts(node.get("captured_env_map"))},
         artifact_ids=_texts(node.get("artifact_snap_id_map")),
-        snaps={key: _snap(key, snap) for key, snap in node.get("snap_map").items()},
+        snaps={key: _snap(key, snap, end) for key, snap in node.get("snap_map").items()},
     )
 
 
-def _snap(key: str, node: Node) -> SnapRun:
+def _end(state: str, error: str, run: End) -> End:
+    """How a Snap ended: its state says so; one that tells nothing, or that was about to end, ended with the run."""
+    if state in _UNTOLD:
+        if error:
+            return End.FAILED
+        return End.STOPPED if run is End.FAILED else run
+    if run is not End.OPEN and state in _ENDING:
+        return _ENDING[state]
+    return _ENDS.get(state, End.OPEN)
+
+
+def _snap(key: str, node: Node, run: End) -> SnapRun:
     statistics = node.get("statistics")
+    state, error = node.get("state").text(), _error(node)
     return SnapRun(
         id=key,
         label=node.get("label").text(),
         class_id=node.get("snap_class_fqid").text().rpartition("_")[0],
-        state=node.get("state").text(),
-        error=_error(node),
+        state=state,
+        end=_end(state.lower(), error, run),
+        error=error,
         stack_trace=_stack_trace(node.get("error_list")),
         inputs=_counts(statistics.get("input_views")),
         outputs=_counts(statistics.get("output_views")),

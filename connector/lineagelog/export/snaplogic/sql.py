@@ -1,4 +1,4 @@
-"""The tables that a SQL statement of an Execute Snap reads and writes, found by its words, not its grammar.
+"""The tables of a SQL statement found by its words, not its grammar: for what `statement` cannot read; and SOQL.
 
 Enough for SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, COPY and CREATE TABLE AS, with joins, subqueries
 and WITH names. Names stay as written (quotes included) for `names.table_parts`.
@@ -15,8 +15,6 @@ _NO_TABLE = frozenset({"SELECT", "VALUES", "SET", "LATERAL", "UNNEST", "TABLE", 
 _MODIFIERS = frozenset({"TABLE", "ONLY", "IF", "NOT", "EXISTS", "OVERWRITE", "IGNORE", "LOW_PRIORITY"})
 _SOQL = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s+(?P<object>\w+)", re.IGNORECASE | re.DOTALL)
 _FIELD = re.compile(r"\w+(?:\.\w+)*")
-_SELECT = re.compile(r"\s*SELECT\s+(?P<columns>.*?)\s+FROM\s", re.IGNORECASE | re.DOTALL)
-_ITEM = re.compile(rf"(?P<column>{_NAME}(?:\s*\.\s*{_NAME})*)(?:\s+(?:AS\s+)?(?P<alias>{_NAME}))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +47,6 @@ def soql(statement: str) -> tuple[str, tuple[str, ...]]:
     columns = [column.strip() for column in match["columns"].split(",")]
     plain = all(_FIELD.fullmatch(column) for column in columns)
     return match["object"], tuple(columns) if plain else ()
-
-
-def select_list(statement: str) -> tuple[tuple[str, str], ...] | None:
-    """(output column, table column) of a plain SELECT list, `()` for `*`; None when an item is more than a
-    column."""
-    match = _SELECT.match(statement)
-    if match is None:
-        return None
-    items = [_ITEM.fullmatch(item.strip()) for item in match["columns"].split(",")]
-    if match["columns"].strip() == "*":
-        return ()
-    found = [(_bare(item["alias"] or item["column"]), _bare(item["column"])) for item in items if item]
-    return tuple(found) if len(found) == len(items) else None
-
-
-def _bare(name: str) -> str:
-    return re.split(r"\s*\.\s*", name)[-1].strip('"`[]')
 
 
 def _after(words: list[str], at: int, word: str) -> tuple[str, bool]:

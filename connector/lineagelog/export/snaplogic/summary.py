@@ -20,6 +20,7 @@ class Summary:
     runs: int
     events: int
     failed: int
+    running: int
     jobs: int
     virtual_datasets: int
     tables_read: int
@@ -53,6 +54,7 @@ def summarise(events: Sequence[dict[str, Any]], findings: Iterable[Finding], run
         runs=runs,
         events=len(events),
         failed=sum(event["eventType"] == "FAIL" for event in events),
+        running=sum(event["eventType"] == "RUNNING" for event in events),
         jobs=len({event["job"]["name"] for event in events}),
         virtual_datasets=len({dataset["name"] for dataset in (*inputs, *outputs) if dataset["namespace"] == virtual}),
         tables_read=len({_identity(dataset) for dataset in inputs if dataset["namespace"] != virtual}),

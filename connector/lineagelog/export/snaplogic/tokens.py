@@ -11,6 +11,9 @@ _PUNCTUATION = (  # longest first
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
+GAP = "\ufffb"
+"""Where an expression stands in the text of a template."""
+
 
 class Kind(Enum):
     """What a token is."""
@@ -121,7 +124,7 @@ def _string(text: str, at: int) -> tuple[Token, int]:
 
 
 def _template(text: str, at: int) -> tuple[Token, int]:
-    """A template string: literal text with the `${...}` expressions taken out into `parts`."""
+    """A template string: literal text, each `${...}` in it a `GAP`, its expression in `parts`."""
     end = at + 1
     literal: list[str] = []
     parts: list[str] = []
@@ -131,6 +134,7 @@ def _template(text: str, at: int) -> tuple[Token, int]:
         if text.startswith("${", end):
             close = _closing_brace(text, end + 2)
             parts.append(text[end + 2 : close])
+            literal.append(GAP)
             end = close + 1
         else:
             end += 1 if text[end] != "\\" else 2

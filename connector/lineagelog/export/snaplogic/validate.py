@@ -39,6 +39,25 @@ def problems(events: Sequence[dict[str, Any]], modern: bool) -> list[str]:
     return found
 
 
+def unknown_columns(event: dict[str, Any]) -> list[str]:
+    """Input fields of an event that are not among the columns of their input: for a warning, the event is valid."""
+    known = {
+        (dataset["namespace"], dataset["name"]): {
+            field["name"] for field in dataset["facets"].get("schema", {}).get("fields", [])
+        }
+        for dataset in event["inputs"]
+    }
+    found: dict[str, None] = {}
+    for dataset in event["outputs"]:
+        for column, origin in dataset["facets"].get("columnLineage", {}).get("fields", {}).items():
+            for field in origin["inputFields"]:
+                if field["field"] not in known.get((field["namespace"], field["name"]), ()):
+                    found[
+                        f"column {column} comes from {field['field']} of {field['name']}, which has no such column"
+                    ] = None
+    return list(found)
+
+
 def _schema_problems(event: dict[str, Any], modern: bool) -> Iterator[str]:
     if not modern:
         yield from _documented()(event)
