@@ -31,6 +31,7 @@ from .courier import Courier, MemoryQueue, Pace, TryLaterError
 from .events import Event, event_from_plain
 from .guard import describe, warn_once
 
+_NOT_ALLOWED: Final = frozenset((401, 403))
 _UNSUPPORTED: Final = frozenset((404, 405, 501))
 _AGAIN: Final = frozenset((401, 403, 404, 407, 408, 425, 429))
 """Client errors that are not the event's fault: a token, an address or a load that may be right later."""
@@ -127,10 +128,17 @@ class BatchTransport(HttpTransport):
         raise _later(response)
 
     def post(self, event: bytes) -> None:
-        """Send one serialized event as it is. Raises TryLaterError, or InputError if it is refused."""
+        """Send one serialized event as it is. Raises TryLaterError, or InputError if it is refused.
+
+        Somebody waits for the answer: a missing or wrong token is a refusal here, as is an address that is none.
+        """
         response = self._post(self.endpoint, event)
-        if _refusing(response):
-            raise InputError(f"HTTP {response.status_code} {response.text[:200]}")
+        status = response.status_code
+        if status in _NOT_ALLOWED:
+            why = "set OPENLINEAGE_API_KEY, or `auth` in openlineage.yml, to a token that may send events"
+            raise InputError(f"{response.url} refuses with HTTP {status} {response.text[:200]}: {why}")
+        if _refusing(response) or status in _UNSUPPORTED:
+            raise InputError(f"{response.url} refuses with HTTP {status} {response.text[:200]}")
         if not _accepted(response):
             raise _later(response)
 
