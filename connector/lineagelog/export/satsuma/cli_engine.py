@@ -1,14 +1,15 @@
 """The engine on the `satsuma` command: our parser reads the specs, and the command has to find the same in them.
 
-The command is started once for all specs (`graph`), and once more (`validate`) only where it finds errors that we do
-not. Its graph has no metadata, no notes, no nested fields and no comments, resolves bare fields to the first source and
-has edges for containers: so what is exported comes from our parser, and every schema, mapping and edge that only one
-of the two finds is told.
+The command is started once for all specs (`graph`), and again (`validate`) only where it finds errors that we do not.
+Its graph has no metadata, no notes, no nested fields and no comments, resolves bare fields to the first source and has
+edges for containers: so what is exported comes from our parser, and every schema, mapping and edge that only one of
+the two finds is told.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from lineagelog.errors import InputError
+from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.lineage import CONTAINERS, Resolver
 from lineagelog.export.satsuma.text import SatsumaError
 from lineagelog.export.satsuma.tree import Problem, qualified
@@ -32,6 +34,7 @@ type Edge = tuple[str, str]
 COMMAND = "satsuma"
 _SYNTAX = frozenset({"parse-error", "missing-node"})
 _ANONYMOUS = "<anon>@"
+_IMPORTABLE = re.compile(rf"{NAME}::{NAME}|(?!.*::)[^`\\\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,13 @@ class CliEngine:
     def read(self, entries: Sequence[str]) -> Spec:
         """Read the files and all that they import. Raises InputError."""
         spec = self._own.read(entries)
-        with _one_entry(entries, spec) as entry:
-            graph = self._ask("graph", entry)
-            if graph.get("stats", {}).get("errors"):
-                self._raise_syntax_error(entry)
+        graph: Json = {"nodes": [], "edges": []}
+        with _beginnings(entries, spec) as files:
+            for file in files:
+                found = self._ask("graph", file)
+                if found.get("stats", {}).get("errors"):
+                    self._raise_syntax_error(file)
+                graph = {key: [*graph[key], *found[key]] for key in graph}
         return replace(spec, problems=(*spec.problems, *_differences(spec, graph)))
 
     def _ask(self, command: str, entry: str) -> Json:
@@ -83,26 +89,23 @@ class CliEngine:
 
 
 @contextmanager
-def _one_entry(entries: Sequence[str], spec: Spec) -> Iterator[str]:
-    """The file that the command begins with: the only entry, or a file for the moment that imports all of them."""
+def _beginnings(entries: Sequence[str], spec: Spec) -> Iterator[list[str]]:
+    """The files that the command begins with: the only entry, or one for the moment that imports all the others.
+
+    A file that defines nothing that can be imported is a beginning of its own.
+    """
     if len(entries) == 1:
-        yield entries[0]
+        yield list(entries)
         return
-    names = {file: name for name, file in spec.names.items()}
-    lines = [
-        f'import {{ {_import_name(names[file])} }} from "{Path(file).resolve().as_posix()}"'
-        for file in spec.files
-        if file in names
-    ]
+    names: dict[str, str] = {}
+    for key, file in spec.names.items():
+        if _IMPORTABLE.fullmatch(key):
+            names.setdefault(file, key if "::" in key else f"`{key}`")
+    lines = [f'import {{ {names[file]} }} from "{Path(file).resolve().as_posix()}"\n' for file in names]
     with TemporaryDirectory(prefix="lineagelog-satsuma-") as folder:
-        entry = Path(folder) / "all.stm"
-        entry.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        yield str(entry)
-
-
-def _import_name(key: str) -> str:
-    scope, mark, name = key.rpartition("::")
-    return f"{scope}{mark}{name}" if mark else f"`{name}`"
+        every = Path(folder) / "all.stm"
+        every.write_text("".join(lines), encoding="utf-8")
+        yield [*([str(every)] if lines else []), *(file for file in spec.files if file not in names)]
 
 
 def _differences(spec: Spec, graph: Json) -> Iterator[Problem]:
