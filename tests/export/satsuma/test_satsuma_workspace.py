@@ -282,3 +282,12 @@ def test_the_unknown_source_of_a_report_has_its_place() -> None:
     with pytest.raises(SatsumaError, match=r"^main\.stm:5:5: report 'r' has the unknown source 'no where'") as caught:
         read_spec(text)
     assert caught.value.excerpt == "    `no where`}"
+
+
+def test_namespaces_that_contradict_themselves_are_told() -> None:
+    """A namespace may be opened many times, and says one thing about itself."""
+    made = run_export(
+        'namespace n (note "A") { schema a { k INT } }\nnamespace n (note "A", tier 1) { schema b { k INT } }\n'
+        'namespace n { schema c { k INT } }\nnamespace n (note "B") { mapping m { source { a } target { b } } }\n'
+    )
+    assert made.problems == ["main.stm:4:1: namespace 'n' has another 'note' than in main.stm:1"]

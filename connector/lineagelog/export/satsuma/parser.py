@@ -22,6 +22,7 @@ from lineagelog.export.satsuma.tree import (
     File,
     Import,
     MappingBlock,
+    Namespace,
     Reference,
     SchemaBlock,
     Spread,
@@ -60,6 +61,7 @@ class _Parser(ArrowParser):
         super().__init__(source)
         self.namespace: str | None = None
         self.imports: list[Import] = []
+        self.namespaces: list[Namespace] = []
         self.schemas: list[SchemaBlock] = []
         self.fragments: list[SchemaBlock] = []
         self.transforms: list[TransformBlock] = []
@@ -71,6 +73,7 @@ class _Parser(ArrowParser):
         return File(
             path=self.source.file,
             imports=tuple(self.imports),
+            namespaces=tuple(self.namespaces),
             schemas=tuple(self.schemas),
             fragments=tuple(self.fragments),
             transforms=tuple(self.transforms),
@@ -90,9 +93,10 @@ class _Parser(ArrowParser):
                 self.fail(f"a block ({_BLOCKS})")
 
     def _namespace(self) -> None:
+        place = self.place()
         self.take()
         self.namespace = self.name("the namespace's name")
-        self.metadata()
+        self.namespaces.append(Namespace(self.namespace, self.metadata(), *place))
         self.open()
         while self.kind != "}":
             if not self._definition():

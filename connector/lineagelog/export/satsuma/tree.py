@@ -150,6 +150,16 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
+class Namespace:
+    """`namespace name (metadata) { }`: one of the blocks that a namespace is opened with."""
+
+    name: str
+    metadata: tuple[Meta, ...]
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Comment:
     """A `//!` (kind `warning`) or `//?` (kind `question`) comment and the block that it stands in, if any."""
 
@@ -168,6 +178,7 @@ class File:
 
     path: str
     imports: tuple[Import, ...]
+    namespaces: tuple[Namespace, ...]
     schemas: tuple[SchemaBlock, ...]
     fragments: tuple[SchemaBlock, ...]
     transforms: tuple[TransformBlock, ...]

@@ -123,6 +123,7 @@ def _settle(loader: _Loader) -> Spec:
             *import_problems(loader.files, definitions),
             *_repeated(files),
             *_defined_twice(files),
+            *_namespace_conflicts(files),
         ),
     )
 
@@ -138,6 +139,19 @@ def _check_sources(block: SchemaBlock, file: str, definitions: Definitions) -> N
                 hint = similar(name, definitions.schemas) or "; define it or import it from the file that does"
                 message = f"{kind} '{block.key}' has the unknown source '{name}'{hint}"
                 raise definitions.error(file, Reference(name, line, column), message)
+
+
+def _namespace_conflicts(files: Iterable[File]) -> Iterator[Problem]:
+    """Namespaces whose blocks say different things about them."""
+    known: dict[tuple[str, str], tuple[str, str]] = {}
+    for file in files:
+        for space in file.namespaces:
+            for entry in space.metadata:
+                said = (entry.value, f"{file.path}:{space.line}")
+                value, place = known.setdefault((space.name, entry.key), said)
+                if value != entry.value:
+                    message = f"namespace '{space.name}' has another '{entry.key}' than in {place}"
+                    yield Problem(message, file.path, space.line, space.column)
 
 
 def _defined_twice(files: Iterable[File]) -> Iterator[Problem]:
