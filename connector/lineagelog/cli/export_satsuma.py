@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -51,7 +51,7 @@ from .export_files import renew_folder, write_file
 from .session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lineagelog.export.satsuma import Engine, Export, Spec, Summary
 
@@ -194,7 +194,7 @@ def _export_satsuma(
     )  # fmt: skip
     target = _Target(session, output_format.value, out, load=load, retire=retire, emit=emit, check=check)
     target.settle()
-    work = _Work(tuple(specs), engine.value, asked, chosen, target, strict=strict, as_json=as_json)
+    work = _Work(tuple(specs), engine.value, asked, chosen, target, strict=strict, as_json=as_json, files=_Files())
     return work.watch() if watch else work.once()
 
 
@@ -209,7 +209,7 @@ class _Work:
     target: _Target
     strict: bool
     as_json: bool
-    files: tuple[str, ...] = ()  # what the last export read
+    files: _Files
 
     def once(self) -> int:
         """Export; the exit code. A spec that cannot be read is told with its line and a mark."""
@@ -221,10 +221,7 @@ class _Work:
             return ERROR
 
     def _export(self) -> int:
-        files = find_specs(self.specs)
-        self.files = tuple(files)
-        spec = _read(self.engine, files)
-        self.files = spec.files
+        spec = _read(self.engine, find_specs(self.specs), self.files)
         self.asked.complete(spec)
         live = self.target.load or self.target.emit
         time = settle_time(self.chosen.event_time, os.environ.get("SOURCE_DATE_EPOCH"), live=live)
@@ -237,21 +234,35 @@ class _Work:
     def watch(self) -> NoReturn:
         """Export now and after each change, until it is interrupted; errors are told and do not end it."""
         while True:
-            before = self._state()
+            self.files.ages.clear()
+            listing = self._listing()
             try:
                 self.once()
             except LineageLogError as error:
                 print(f"lineagelog: {error}", file=sys.stderr)
-            print(f"watching {len(self.files)} specs", file=sys.stderr, flush=True)
-            # what was not known before the export is looked at as it is now, the rest as it was before
-            before = {**self._state(), **before}
-            while self._state() == before:
+            print(f"watching {len(self.files.ages)} specs", file=sys.stderr, flush=True)
+            while self._listing() == listing and not self.files.changed():
                 time.sleep(_WATCH_EVERY)
 
-    def _state(self) -> dict[str, tuple[int, int] | None]:
-        """Age and size of the specs, of what they import and of new files in the folders."""
-        found = {str(file) for path in self.specs for file in (path.rglob("*.stm") if path.is_dir() else [path])}
-        return {name: _age(name) for name in sorted(found.union(self.files))}
+    def _listing(self) -> set[Path]:
+        """The specs in the folders: a new one is exported too."""
+        return {file for path in self.specs if path.is_dir() for file in path.rglob("*.stm")}
+
+
+@dataclass(slots=True)
+class _Files:
+    """Reads specs and what they import, and knows which have changed since; one may be missing or broken."""
+
+    ages: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file; its age is that before it is read, so that no change is lost."""
+        self.ages[path] = _age(path)
+        return Path(path).read_bytes()
+
+    def changed(self) -> bool:
+        """Whether one of the files that were read, or looked for, is another one now."""
+        return any(_age(name) != age for name, age in self.ages.items())
 
 
 def _age(name: str) -> tuple[int, int] | None:
@@ -420,9 +431,9 @@ def find_specs(paths: Sequence[Path]) -> list[str]:
     return found
 
 
-def make_engine(name: str) -> Engine:
+def make_engine(name: str, read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> Engine:
     """The engine that reads the specs: `own`, or `cli` for the `satsuma` command."""
-    own = OwnEngine(lambda path: Path(path).read_bytes())
+    own = OwnEngine(read_file)
     return CliEngine(run_satsuma, own) if name == "cli" else own
 
 
@@ -456,9 +467,9 @@ def settle_time(given: str | None, epoch: str | None, *, live: bool) -> datetime
     return datetime.now(UTC) if live else _REPRODUCIBLE
 
 
-def _read(engine: str, files: list[str]) -> Spec:
+def _read(engine: str, files: list[str], reader: _Files) -> Spec:
     with _console.status(f"reading {len(files)} specs and what they import"):
-        return make_engine(engine).read(files)
+        return make_engine(engine, reader.read).read(files)
 
 
 def _make(spec: Spec, options: ExportOptions) -> tuple[Export, Summary]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from lineagelog.cli.export_files import MANIFEST, renew_folder
 from lineagelog.errors import StoreUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click.testing import Result
@@ -353,18 +355,14 @@ def test_a_schema_without_a_mapping_is_told_and_exported_on_request(spec: Path) 
     assert (alone["dataset"]["name"], alone["dataset"]["facets"]["documentation"]["description"]) == ("lonely", "Alone")
 
 
-def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> None:
-    """Also of an imported file; a spec that is broken for a moment is told and does not end it."""
-    other = spec.parent / "other.stm"
-    other.write_text("schema c { z INT }\n")
-    spec.write_text('import { c } from "other.stm"\n' + SPEC + "mapping o { source { c } target { a } z -> x }\n")
-    out = tmp_path / "out"
-    arguments = ["export", "satsuma", str(spec), *HERE, "--out", str(out), "--watch"]
+@contextmanager
+def watching(*arguments: object) -> Iterator[Callable[[str], None]]:
+    """The command with --watch as a process; the function waits for a line of its standard error."""
+    command_line = ["export", "satsuma", *map(str, arguments), *HERE, "--watch"]
     with subprocess.Popen(
-        [sys.executable, "-c", "from lineagelog.cli.app import main; main()", *arguments],
+        [sys.executable, "-c", "from lineagelog.cli.app import main; main()", *command_line],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     ) as process:  # fmt: skip
-        assert process.stderr is not None
         told: list[str] = []
 
         def until(text: str) -> None:
@@ -375,18 +373,47 @@ def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> No
             raise AssertionError("".join(told))
 
         try:
-            until("watching 2 specs")
-            assert set(snapshot(out)) == {"m.json", "n.json", "o.json", MANIFEST}
-            other.write_text("schema c { z INT\n")
-            until("is never closed")
-            until("watching")
-            other.write_text('schema c (note "New") { z INT }\n')
-            until("watching 2 specs")
-            text = json.loads(snapshot(out)["o.json"])["inputs"][0]["facets"]["documentation"]["description"]
-            assert text == "New"
+            yield until
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+            process.wait(60)
+        assert process.returncode == 130
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file so that nobody sees half of it: the watcher would export that too."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> None:
+    """Also of an imported file, of one that was broken for a moment, and of one that was not there."""
+    other, out = spec.parent / "other.stm", tmp_path / "out"
+    spec.write_text('import { c } from "other.stm"\n' + SPEC + "mapping o { source { c } target { a } z -> x }\n")
+    with watching(spec, "--out", out) as until:
+        until("other.stm cannot be read")
+        until("watching 2 specs")
+        replace(other, "schema c { z INT }\n")
+        until("watching 2 specs")
+        assert set(snapshot(out)) == {"m.json", "n.json", "o.json", MANIFEST}
+        replace(other, "schema c { z INT\n")
+        until("is never closed")
+        until("watching 2 specs")
+        replace(other, 'schema c (note "New") { z INT }\n')
+        until("watching 2 specs")
+        text = json.loads(snapshot(out)["o.json"])["inputs"][0]["facets"]["documentation"]["description"]
+        assert text == "New"
+
+
+def test_watch_sees_new_files_of_a_folder(spec: Path, tmp_path: Path) -> None:
+    """A folder stands for all its specs, those to come too."""
+    out = tmp_path / "out"
+    with watching(spec.parent, "--out", out) as until:
+        until("watching 1 specs")
+        replace(spec.parent / "z.stm", "schema z { v INT }\nmapping last { source { z } target { z } v -> v }\n")
+        until("watching 2 specs")
+        assert "last.json" in snapshot(out)
 
 
 def test_the_help_has_every_option_and_examples() -> None:
