@@ -35,6 +35,7 @@ from .events import Event, event_from_plain
 from .guard import describe, warn_once
 from .lives import Lives, is_owned
 
+_NOT_ALLOWED: Final = frozenset((401, 403))
 _UNSUPPORTED: Final = frozenset((404, 405, 501))
 _PAGES: Final = ("text/html", "application/xhtml+xml")
 _AGAIN: Final = frozenset((401, 403, 404, 405, 407, 408, 421, 425, 426, 429))
@@ -148,10 +149,17 @@ class BatchTransport(HttpTransport):
         raise _later(response)
 
     def post(self, event: bytes) -> None:
-        """Send one serialized event as it is. Raises TryLaterError, or InputError if it is refused."""
+        """Send one serialized event as it is. Raises TryLaterError, or InputError if it is refused.
+
+        Somebody waits for the answer: a missing or wrong token is a refusal here, as is an address that is none.
+        """
         response = self._post(self.endpoint, event)
-        if _refusing(response):
-            raise InputError(f"HTTP {response.status_code} {response.text[:200]}")
+        status = response.status_code
+        if status in _NOT_ALLOWED:
+            why = "set OPENLINEAGE_API_KEY, or `auth` in openlineage.yml, to a token that may send events"
+            raise InputError(f"{response.url} refuses with HTTP {status} {response.text[:200]}: {why}")
+        if _refusing(response) or status in _UNSUPPORTED:
+            raise InputError(f"{response.url} refuses with HTTP {status} {response.text[:200]}")
         if not _accepted(response):
             raise _later(response)
 

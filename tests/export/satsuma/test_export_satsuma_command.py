@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,11 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from lineagelog.cli import export_satsuma as command
+from lineagelog.cli.export import group
 from lineagelog.cli.export_files import MANIFEST, renew_folder
 from lineagelog.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click.testing import Result
@@ -30,7 +35,7 @@ HERE = ("-d", "snowflake://acme")
 
 def run(*arguments: object, answers: str | None = None) -> Result:
     """Run the command."""
-    return CliRunner().invoke(command.app, [str(argument) for argument in arguments], input=answers)
+    return CliRunner().invoke(group, ["satsuma", *map(str, arguments)], input=answers)
 
 
 @pytest.fixture
@@ -50,11 +55,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def unwired(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is wired to --load and --emit, and no SOURCE_DATE_EPOCH is set."""
+def unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No SOURCE_DATE_EPOCH is set."""
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-    yield
-    command.wiring.load = command.wiring.emit = None
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -71,12 +74,13 @@ def test_files_and_summary(spec: Path, tmp_path: Path) -> None:
 
 
 def test_a_second_run_gives_the_same_bytes(spec: Path, tmp_path: Path) -> None:
-    """Byte-identical files, and the time is that of the spec."""
+    """Byte-identical files, whatever the age of the spec: clones differ in nothing else."""
     run(spec, *HERE, "--out", tmp_path / "out")
     before = snapshot(tmp_path / "out")
+    os.utime(spec, (1_800_000_000, 1_800_000_000))
     assert run(spec, *HERE, "--out", tmp_path / "out").exit_code == 0
     assert snapshot(tmp_path / "out") == before
-    assert json.loads(before["m.json"])["eventTime"] == "2023-11-14T22:13:20.000Z"
+    assert json.loads(before["m.json"])["eventTime"] == "2025-01-01T00:00:00.000Z"
 
 
 def test_a_mapping_that_left_the_spec_leaves_the_folder(spec: Path, tmp_path: Path) -> None:
@@ -133,7 +137,7 @@ def test_all_options_reach_the_events(spec: Path) -> None:
     """Namespaces, naming, kind, time, producer."""
     done = run(
         spec, "-d", "a=mysql://h", *HERE, "--job-namespace", "airflow://dag", "--naming", "database.schema",
-        "--database", "dw", "--event-kind", "job", "--event-time", "2025-01-31T06:00:00Z",
+        "--dataset-database", "dw", "--event-kind", "job", "--event-time", "2025-01-31T06:00:00Z",
         "--producer", "https://example.org/me", "--format", "ndjson",
     )  # fmt: skip
     event = json.loads(done.stdout.splitlines()[0])
@@ -166,12 +170,14 @@ def test_consumers(tmp_path: Path) -> None:
 
 
 def test_the_time_of_the_events(spec: Path) -> None:
-    """As given, else SOURCE_DATE_EPOCH, else the newest modification of a spec."""
+    """As given, else SOURCE_DATE_EPOCH, else now for what is delivered, else one that is the same everywhere."""
     settle = command.settle_time
-    assert settle("2025-01-31T06:00:00+01:00", [], "5") == datetime(2025, 1, 31, 5, tzinfo=UTC)
-    assert settle("2025-01-31", [], None) == datetime(2025, 1, 31, tzinfo=UTC)
-    assert settle(None, [str(spec)], "86400") == datetime(1970, 1, 2, tzinfo=UTC)
-    assert settle(None, [str(spec), "gone"], None) == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert settle("2025-01-31T06:00:00+01:00", "5", live=True) == datetime(2025, 1, 31, 5, tzinfo=UTC)
+    assert settle("2025-01-31", None, live=False) == datetime(2025, 1, 31, tzinfo=UTC)
+    assert settle(None, "86400", live=True) == datetime(1970, 1, 2, tzinfo=UTC)
+    assert settle(None, None, live=False) == datetime(2025, 1, 1, tzinfo=UTC)
+    before = datetime.now(UTC)
+    assert before <= settle(None, None, live=True) <= datetime.now(UTC)
     assert "--event-time 'soon' is not a time" in run(spec, *HERE, "--check", "--event-time", "soon").stderr
 
 
@@ -200,9 +206,11 @@ def test_the_summary_as_json(spec: Path) -> None:
         "columns": 2,
         "columns_mapped": 2,
         "transforms": 1,
+        "natural_language": [],
         "facets": {},
         "warnings": 0,
         "questions": 0,
+        "unmapped_schemas": [],
         "problems": [],
         "failures": [],
     }
@@ -228,7 +236,7 @@ def test_invalid_events_are_not_delivered(spec: Path, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"schema a {\n\tx INT )\n}", "error: {file}:2:8: expected a field"),
+        (b"schema a {\n\tx INT )\n}", "lineagelog: {file}:2:8: expected a field"),
         (
             b"schema a { x INT }\nmapping m { source { b } target { a } }",
             "{file}:2:22: mapping 'm' has the unknown source",
@@ -264,8 +272,9 @@ def test_the_mark_stands_under_the_place(spec: Path) -> None:
         (("--check",), "the dataset namespace is missing: give --dataset-namespace"),
         (HERE, "--out is missing"),
         ((*HERE, "--out", "-"), "--format files needs a folder"),
-        ((*HERE, "--load"), "--load is not available here"),
-        ((*HERE, "--emit"), "--emit is not available here"),
+        ((*HERE, "--retire", "--check"), "--retire ends jobs in the store: give --load too"),
+        ((*HERE, "--load", "--database", "mysql://me@h/d"), "mysql"),
+        ((*HERE, "--emit"), "no backend is configured"),
         ((*HERE, "--check", "--naming", "database.schema"), "needs the name of the database"),
         ((*HERE, "--check", "--consumer-namespace", "looker"), "'looker' is not tool=namespace"),
     ],
@@ -298,34 +307,124 @@ def test_missing_answers_are_asked_for_on_a_terminal(
     assert (event["inputs"][0]["namespace"], event["inputs"][0]["name"]) == ("snowflake://me", "dw.a")
 
 
-def test_load_and_emit_get_the_events(spec: Path) -> None:
-    """Each gets one JSON text per event; no file is needed then."""
-    loaded: list[bytes] = []
+def test_emit_gets_the_events(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One JSON text per event; no file is needed then."""
     emitted: list[bytes] = []
-    command.wiring.load, command.wiring.emit = loaded.extend, emitted.extend
-    assert run(spec, *HERE, "--load", "--emit").exit_code == 0
-    assert [json.loads(text)["job"]["name"] for text in loaded] == ["m", "n"]
-    assert emitted == loaded
+    monkeypatch.setattr(command, "emit_events", emitted.extend)
+    assert run(spec, *HERE, "--emit").exit_code == 0
+    assert [json.loads(text)["job"]["name"] for text in emitted] == ["m", "n"]
 
 
-def test_an_error_of_the_delivery_is_told(spec: Path) -> None:
-    """In one line, with exit code 2."""
+def test_an_error_of_the_delivery_is_told(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line with the prefix of all commands, with exit code 2."""
 
     def refuse(events: list[bytes]) -> None:
         raise StoreUnavailable("the database is away")
 
-    command.wiring.load = refuse
-    done = run(spec, *HERE, "--load")
-    assert (done.exit_code, done.stderr) == (2, "error: the database is away\n")
+    monkeypatch.setattr(command, "emit_events", refuse)
+    done = run(spec, *HERE, "--emit")
+    assert (done.exit_code, done.stderr) == (2, "lineagelog: the database is away\n")
+
+
+def test_a_database_url_never_becomes_part_of_a_name(spec: Path) -> None:
+    """--database says where the store is, as in every command; the datasets' database has an option of its own."""
+    done = run(spec, *HERE, "--naming", "database.schema", "--database", "postgresql://h/d", "--check")
+    assert (done.exit_code, "needs the name of the database" in done.stderr) == (2, True)
+
+
+def test_prose_transforms_are_listed(spec: Path) -> None:
+    """The summary shows each transform in natural language with its job and column; pipes are none."""
+    spec.write_text(SPEC.replace("x -> y }", 'x -> y { "Twice the price,\n rounded" | round(2) } }'))
+    done = run(spec, *HERE, "--check")
+    assert '  m: b.y: "Twice the price, rounded" | round(2)' in done.stdout
+    summary = json.loads(run(spec, *HERE, "--check", "--json").stdout)
+    assert summary["natural_language"] == [
+        {"job": "m", "dataset": "b", "field": "y", "text": '"Twice the price, rounded" | round(2)'}
+    ]
+
+
+def test_a_schema_without_a_mapping_is_told_and_exported_on_request(spec: Path) -> None:
+    """A note with its place, no problem; with --standalone-schemas it is a DatasetEvent."""
+    spec.write_text(SPEC + 'schema lonely (note "Alone") { k INT }\n')
+    done = run(spec, *HERE, "--check", "--strict")
+    assert done.exit_code == 0
+    assert f"note: {spec}:5: schema 'lonely' is named by no mapping and stands in no event" in done.stderr
+    done = run(spec, *HERE, "--standalone-schemas", "--format", "ndjson")
+    assert "note:" not in done.stderr
+    (alone,) = [event for event in map(json.loads, done.stdout.splitlines()) if "dataset" in event]
+    assert (alone["dataset"]["name"], alone["dataset"]["facets"]["documentation"]["description"]) == ("lonely", "Alone")
+
+
+@contextmanager
+def watching(*arguments: object) -> Iterator[Callable[[str], None]]:
+    """The command with --watch as a process; the function waits for a line of its standard error."""
+    command_line = ["export", "satsuma", *map(str, arguments), *HERE, "--watch"]
+    with subprocess.Popen(
+        [sys.executable, "-c", "from lineagelog.cli.app import main; main()", *command_line],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    ) as process:  # fmt: skip
+        told: list[str] = []
+
+        def until(text: str) -> None:
+            for line in process.stderr or ():
+                told.append(line)
+                if text in line:
+                    return
+            raise AssertionError("".join(told))
+
+        try:
+            yield until
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        assert process.returncode == 130
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file so that nobody sees half of it: the watcher would export that too."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> None:
+    """Also of an imported file, of one that was broken for a moment, and of one that was not there."""
+    other, out = spec.parent / "other.stm", tmp_path / "out"
+    spec.write_text('import { c } from "other.stm"\n' + SPEC + "mapping o { source { c } target { a } z -> x }\n")
+    with watching(spec, "--out", out) as until:
+        until("other.stm cannot be read")
+        until("watching 2 specs")
+        replace(other, "schema c { z INT }\n")
+        until("watching 2 specs")
+        assert set(snapshot(out)) == {"m.json", "n.json", "o.json", MANIFEST}
+        replace(other, "schema c { z INT\n")
+        until("is never closed")
+        until("watching 2 specs")
+        replace(other, 'schema c (note "New") { z INT }\n')
+        until("watching 2 specs")
+        text = json.loads(snapshot(out)["o.json"])["inputs"][0]["facets"]["documentation"]["description"]
+        assert text == "New"
+
+
+def test_watch_sees_new_files_of_a_folder(spec: Path, tmp_path: Path) -> None:
+    """A folder stands for all its specs, those to come too."""
+    out = tmp_path / "out"
+    with watching(spec.parent, "--out", out) as until:
+        until("watching 1 specs")
+        replace(spec.parent / "z.stm", "schema z { v INT }\nmapping last { source { z } target { z } v -> v }\n")
+        until("watching 2 specs")
+        assert "last.json" in snapshot(out)
 
 
 def test_the_help_has_every_option_and_examples() -> None:
     """--help is enough to use it."""
     text = run("--help").stdout
     for word in (
-        "--dataset-namespace", "--job-namespace", "--naming", "--database", "--event-kind", "--event-time",
+        "--dataset-namespace", "--job-namespace", "--naming", "--dataset-database", "--event-kind",
+        "--event-time", "--database", "--data-dir", "--config", "--watch", "--retire", "--standalone-schemas",
         "--producer", "--consumer-namespace", "--standalone-consumers", "--format", "--out", "--engine",
         "--load", "--emit", "--check", "--strict", "--json", "Examples:", "Exit code",
+        "OPENLINEAGE_URL", "OPENLINEAGE_API_KEY", "openlineage.yml",
     ):  # fmt: skip
         assert word in text, word
 
@@ -354,8 +453,7 @@ def test_the_command_can_be_mounted_under_another() -> None:
     """As `export satsuma`."""
     import typer
 
-    parent, exports = typer.Typer(), typer.Typer()
-    exports.add_typer(command.app)
-    parent.add_typer(exports, name="export")
+    parent = typer.Typer()
+    parent.add_typer(group, name="export")
     parent.command("other")(lambda: None)
     assert "--dataset-namespace" in CliRunner().invoke(parent, ["export", "satsuma", "--help"]).stdout

@@ -1,4 +1,4 @@
-"""The engine on the `satsuma` command: the same structure as our own, and the command's traps."""
+"""The engine on the `satsuma` command: it finds what our own finds, and what differs is told."""
 
 from __future__ import annotations
 
@@ -29,19 +29,11 @@ RECORDED = {
     "seabird-colony-lineage__platform": "seabird/platform.stm",
 }
 FAKE = """#!{python}
-import json, pathlib, re, sys
-arguments = [text for text in sys.argv[1:] if not text.startswith("--")]
+import pathlib, sys
 folder = pathlib.Path({folder!r})
-if "--questions" in sys.argv:  # an empty list: valid JSON and exit code 1
-    print(json.dumps({{"kind": "question", "count": 0, "items": []}}))
-    sys.exit(1)
-if len(arguments) == 3:
-    file = folder / arguments[0] / (re.sub("[^A-Za-z0-9]+", "_", arguments[1]) + ".json")
-else:
-    file = folder / (arguments[0] + ".json")
-text = file.read_text()
-sys.stdout.write(text)
-sys.exit(1 if arguments[0] == "warnings" and not json.loads(text)["items"] else 0)
+with open({log!r}, "a") as log:
+    log.write(" ".join(sys.argv[1:]) + "\\n")
+sys.stdout.write((folder / (sys.argv[1] + ".json")).read_text())
 """
 
 
@@ -82,16 +74,18 @@ def original(name: str, stm: str | None, shared: Path) -> Path:
 def test_both_engines_give_the_same_structure(
     name: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `satsuma` on PATH that replays a recording gives the events that our own parser gives."""
+    """A `satsuma` on PATH that replays a recording finds what our own parser finds, started once."""
     spec_file = original(name, RECORDED[name], shared)
     command = tmp_path / "satsuma"
-    command.write_text(FAKE.format(python=sys.executable, folder=str(shared / "cli-json" / name)))
+    log = tmp_path / "started"
+    command.write_text(FAKE.format(python=sys.executable, folder=str(shared / "cli-json" / name), log=str(log)))
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     by_command = make_engine("cli").read([str(spec_file)])
     own = OwnEngine(lambda path: Path(path).read_bytes()).read([str(spec_file)])
     assert events(by_command) == events(own)
-    assert edges(by_command) == edges(own)
+    assert by_command.problems == own.problems
+    assert log.read_text() == f"graph {spec_file} --json\n"
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -110,169 +104,147 @@ def test_our_edges_are_those_of_the_graph(name: str, shared: Path) -> None:
         assert is_container or source.rpartition(".")[0] == to.rpartition(".")[0]
 
 
-def answers(**given: Any) -> CliEngine:
-    """An engine on a command that gives these answers; what is not given is empty."""
-    usual: dict[str, Any] = {
-        "validate": {"findings": []},
-        "graph": {"nodes": [], "edges": []},
-        "warnings": {"items": []},
-        "questions": {"items": []},
-        "meta": {"entries": []},
-    }
+class Command:
+    """A `satsuma` command that answers from memory, and remembers how often it was started."""
 
-    def run(arguments: Sequence[str]) -> Ran:
-        command = "questions" if "--questions" in arguments else arguments[0]
-        answer = given.get(command, usual.get(command))
-        if callable(answer):
-            answer = answer(arguments[1])
-        text = answer if isinstance(answer, str) else json.dumps(answer)
-        return Ran(0, text, "")
+    def __init__(self, nodes: list[dict[str, Any]], edges: list[dict[str, Any]], **more: Any) -> None:
+        self.answers: dict[str, Any] = {"graph": {"nodes": nodes, "edges": edges, "stats": {"errors": 0}}, **more}
+        self.started: list[Sequence[str]] = []
+        self.entry = ""
 
-    return CliEngine(run)
+    def __call__(self, arguments: Sequence[str]) -> Ran:
+        self.started.append(arguments)
+        file = Path(arguments[1])
+        self.entry = file.read_text() if file.exists() else ""
+        answer = self.answers[arguments[0]]
+        return Ran(0, answer if isinstance(answer, str) else json.dumps(answer), "")
 
 
-def node(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    """A node of the graph."""
-    return {"id": f"::{name}", "kind": kind, "namespace": None, "file": "f.stm", "line": 1, **more}
+SPEC = """schema a { k INT v INT }
+schema b { y INT }
+mapping m { source { a } target { b }
+  k -> y
+}
+"""
+NODES = [
+    {"id": "::a", "kind": "schema", "namespace": None, "file": "f.stm", "line": 1},
+    {"id": "::b", "kind": "schema", "namespace": None, "file": "f.stm", "line": 2},
+    {"id": "::m", "kind": "mapping", "namespace": None, "file": "f.stm", "line": 3,
+     "sources": ["::a"], "targets": ["::b"]},
+]  # fmt: skip
+EDGE = {"from": "::a.k", "to": "::b.y", "mapping": "::m", "classification": "none", "line": 4}
 
 
-def schema(name: str, *fields: str, **more: Any) -> dict[str, Any]:
-    """What `satsuma schema` says."""
-    columns = [{"name": field, "type": "INT", "startRow": row} for row, field in enumerate(fields, 1)]
-    return {"name": f"::{name}", "file": "f.stm", "line": 1, "fields": columns, "note": None, **more}
+def read(command: Command, text: str = SPEC, *entries: str) -> Spec:
+    """Read a text through the engine on the command, from each of the entries."""
+    own = OwnEngine(lambda path: text.encode())
+    return CliEngine(command, own).read(entries or ("f.stm",))
 
 
-def test_a_syntax_error_is_told_with_its_place() -> None:
-    """`graph` would be silent about it, so `validate` is asked first."""
-    finding = {
-        "file": "f.stm",
-        "line": 3,
-        "column": 5,
-        "severity": "error",
-        "rule": "missing-node",
-        "message": "}",
-    }
-    with pytest.raises(SatsumaError, match=r"^f\.stm:3:5: \}"):
-        answers(validate={"findings": [finding]}).read(["f.stm"])
+def told(command: Command, text: str = SPEC) -> list[str]:
+    """What the engine tells."""
+    return [str(problem) for problem in read(command, text).problems]
 
 
-def test_what_the_command_only_warns_about_is_a_problem() -> None:
-    """A name out of scope does not stop the export."""
-    finding = {
-        "file": "f.stm",
-        "line": 3,
-        "severity": "error",
-        "rule": "import-scope",
-        "message": "not reachable",
-    }
-    spec = answers(validate={"findings": [finding]}).read(["f.stm"])
-    assert [str(problem) for problem in spec.problems] == ["f.stm:3: not reachable"]
+def test_the_command_is_started_once_however_many_schemas_there_are() -> None:
+    """And what comes out is what our own engine reads."""
+    command = Command(NODES, [EDGE])
+    assert events(read(command)) == events(read_spec({"f.stm": SPEC}))
+    assert command.started == [["graph", "f.stm", "--json"]]
 
 
-def test_questions_are_taken_out_of_the_warnings() -> None:
-    """`warnings` lists both; `--questions` only the questions."""
-    both = [
-        {"text": text, "line": line, "file": "f.stm", "block": "a", "blockType": "schema"}
-        for line, text in ((2, "bad"), (3, "why"))
+def test_several_specs_are_one_start_too(tmp_path: Path) -> None:
+    """The command begins with a file for the moment that imports each of them."""
+    files = []
+    for name in "pq":
+        file = tmp_path / f"{name}.stm"
+        file.write_text(f"namespace n {{ schema {name} {{ k INT }} }}")
+        files.append(str(file))
+    nodes = [{"id": f"n::{name}", "kind": "schema", "namespace": "n", "file": "", "line": 1} for name in "pq"]
+    command = Command(nodes, [])
+    spec = CliEngine(command, OwnEngine(lambda path: Path(path).read_bytes())).read(files)
+    assert (len(command.started), spec.problems) == (1, ())
+    assert command.entry == "".join(f'import {{ n::{name} }} from "{tmp_path}/{name}.stm"\n' for name in "pq")
+    assert not Path(command.started[0][1]).exists()
+
+
+def test_what_only_one_engine_finds_is_told() -> None:
+    """Schemas, mappings, their sources and targets, and edges, each with a place."""
+    other = {**NODES[2], "id": "::other", "line": 9}
+    assert told(Command([*NODES, {**NODES[0], "id": "::c"}, other], [EDGE])) == [
+        "f.stm:1: only the satsuma command finds schema 'c'",
+        "f.stm:9: only the satsuma command finds mapping 'other'",
     ]
-    engine = answers(
-        graph={"nodes": [node("schema", "a")], "edges": []},
-        schema=schema("a", "x", "y"),
-        warnings={"items": both},
-        questions={"items": both[1:]},
-    )
-    spec = engine.read(["f.stm"])
-    assert [(comment.kind, comment.text, comment.block_line) for comment in spec.comments] == [
-        ("warning", "bad", 1),
-        ("question", "why", 1),
+    assert told(Command([NODES[0], {**NODES[2], "sources": []}], [])) == [
+        "f.stm:2: the satsuma command does not find schema 'b'",
+        "f.stm:3:1: the satsuma command finds other sources of mapping 'm': none",
+        "f.stm:3:1: the satsuma command does not find a.k -> b.y in mapping 'm'",
     ]
+    assert told(Command(NODES, [EDGE, {**EDGE, "from": "::a.v", "line": 5}])) == [
+        "f.stm:5: only the satsuma command finds a.v -> b.y in mapping 'm'"
+    ]
+    assert told(Command(NODES[:2], [])) == ["f.stm:3:1: the satsuma command does not find mapping 'm'"]
 
 
-def test_a_bare_field_of_a_later_source_is_given_back_to_it() -> None:
-    """The graph resolves `k, v -> t` to the first source for both, though only the second declares `v`."""
-    engine = answers(
-        graph={
-            "nodes": [
-                *(node("schema", name) for name in "abt"),
-                node("mapping", "m", sources=["::a", "::b"], targets=["::t"]),
-            ],
-            "edges": [
-                {"from": f"::a.{field}", "to": "::t.z", "mapping": "::m", "classification": "none", "line": 5}
-                for field in "kv"
-            ],
-        },
-        schema=lambda name: schema(name, {"a": "k", "b": "v", "t": "z"}[name]),
-        mapping={"arrows": [{"kind": "map", "src": "k", "tgt": "z"}]},
+def test_a_bare_field_of_a_later_source_is_no_difference() -> None:
+    """The graph resolves it to the first source, though only the second declares it."""
+    text = "schema a { k INT }\nschema b { v INT y INT }\nmapping m { source { a, b } target { b }\n v -> y\n}"
+    nodes = [*NODES[:2], {**NODES[2], "sources": ["::a", "::b"]}]
+    assert told(Command(nodes, [{**EDGE, "from": "::a.v"}]), text) == []
+
+
+def test_containers_and_anonymous_mappings_are_no_difference() -> None:
+    """A container has an edge in the graph; an anonymous mapping's id is a path, which comes into no name."""
+    key = "::<anon>@/home/me/secret/f.stm:3"
+    text = (
+        "schema a { l list_of record { x INT } }\nschema b { l list_of record { x INT } }\n"
+        'mapping (note "Why", merge append) { source { a } target { b }\n each l -> l {\n .x -> .x { trim }\n } }'
     )
-    assert edges(engine.read(["f.stm"])) == {("::m", "::a.k", "::t.z"), ("::m", "::b.v", "::t.z")}
+    edges = [
+        {**EDGE, "mapping": key, "from": "::a.l", "to": "::b.l"},
+        {**EDGE, "mapping": key, "from": "::a.l.x", "to": "::b.l.x", "line": 5},
+    ]
+    spec = read(Command([*NODES[:2], {**NODES[2], "id": key}], edges), text)
+    assert spec.problems == ()
+    (job,) = (event["job"] for event in events(spec).values())
+    assert "secret" not in json.dumps(events(spec))
+    assert job["facets"]["documentation"]["description"] == "Why"
+    assert job["facets"]["satsuma_mergeStrategy"]["strategy"] == "append"
 
 
-def test_an_anonymous_mapping_is_read_from_the_graph_and_leaks_no_path() -> None:
-    """Its id is an absolute path; the container's edge is no arrow, and the name comes from the schemas."""
-    key = "<anon>@/home/me/secret/f.stm:4"
-
-    def edge(source: str, to: str, line: int, **more: Any) -> dict[str, Any]:
-        return {
-            "from": f"::a.{source}",
-            "to": f"::t.{to}",
-            "mapping": f"::{key}",
-            "classification": "none",
-            "line": line,
-            **more,
-        }
-
-    record = [{"name": "l", "type": "record", "isList": True, "children": [{"name": "x", "type": "INT"}]}]
-    engine = answers(
-        graph={
-            "nodes": [
-                node("schema", "a"),
-                node("schema", "t"),
-                node("mapping", key, sources=["::a"], targets=["::t"]),
-            ],
-            "edges": [
-                edge("l", "l", 5),
-                edge("l.x", "l.x", 6, classification="nl", transforms=["trim", "upper"]),
-            ],
-        },
-        schema=lambda name: {**schema(name), "fields": record},
-    )
-    own = read_spec(
-        "schema a { l list_of record { x INT } }\nschema t { l list_of record { x INT } }\n"
-        "mapping { source { a } target { t }\n each l -> l { .x -> .x { trim | upper } } }"
-    )
-    assert events(engine.read(["f.stm"])) == events(own)
-    assert "secret" not in json.dumps(events(engine.read(["f.stm"])))
+def test_a_spec_that_we_cannot_read_is_told_without_the_command() -> None:
+    """The place and message are those of the own engine, circular spreads too."""
+    command = Command([], [])
+    for text in ("schema a {", "fragment f { ...g }\nfragment g { ...f }\nschema s { ...f\n }"):
+        with pytest.raises(SatsumaError) as ours:
+            read_spec({"f.stm": text})
+        with pytest.raises(SatsumaError) as theirs:
+            read(command, text)
+        assert str(theirs.value) == str(ours.value)
+    assert command.started == []
 
 
-def test_nested_spreads_are_asked_for_again() -> None:
-    """`schema` leaves spreads in records unexpanded; `fields` expands them."""
-    unexpanded = [{"name": "r", "type": "record", "children": [], "hasSpreads": True, "spreads": ["f"]}]
-    expanded = [{"name": "r", "type": "record", "children": [{"name": "x", "type": "INT", "fromFragment": "f"}]}]
-    engine = answers(
-        graph={"nodes": [node("schema", "a")], "edges": []},
-        schema={**schema("a"), "fields": unexpanded},
-        fields=expanded,
-    )
-    (record,) = engine.read(["f.stm"]).schemas["a"].fields
-    assert [child.name for child in record.children or ()] == ["x"]
-
-
-def test_an_unknown_schema_in_a_mapping_is_an_error() -> None:
-    """As with our own engine: the file, the place, the name."""
-    engine = answers(graph={"nodes": [node("mapping", "m", sources=["::a"], targets=[])], "edges": []})
-    with pytest.raises(SatsumaError, match=r"^f\.stm:1:1: mapping 'm' has the unknown source schema 'a'"):
-        engine.read(["f.stm"])
+def test_a_syntax_error_of_the_command_alone_is_told_with_its_place() -> None:
+    """`graph` only counts errors: `validate` says what they are."""
+    finding = {"file": "f.stm", "line": 3, "column": 5, "rule": "parse-error", "message": "unexpected 'x'"}
+    command = Command(NODES, [EDGE], validate={"findings": [{"rule": "undefined-ref"}, finding]})
+    command.answers["graph"]["stats"]["errors"] = 1
+    with pytest.raises(SatsumaError, match=r"^f\.stm:3:5: the satsuma command says: unexpected 'x'"):
+        read(command)
 
 
 def test_an_answer_that_is_no_json_is_told_in_one_line() -> None:
     """The command's first line of complaint."""
-    engine = CliEngine(lambda arguments: Ran(2, "", "Error resolving path 'f.stm'\nmore"))
-    with pytest.raises(InputError, match=r"^satsuma validate f\.stm: Error resolving path 'f\.stm'$"):
+    engine = CliEngine(
+        lambda arguments: Ran(2, "", "Error resolving path 'f.stm'\nmore"), OwnEngine(lambda path: SPEC.encode())
+    )
+    with pytest.raises(InputError, match=r"^satsuma graph f\.stm: Error resolving path 'f\.stm'$"):
         engine.read(["f.stm"])
 
 
 def test_without_the_command_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is not on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "f.stm").write_text(SPEC)
     with pytest.raises(SettingsError, match="not on PATH: install it, or use --engine own"):
-        make_engine("cli").read(["f.stm"])
+        make_engine("cli").read([str(tmp_path / "f.stm")])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.testing import CliRunner
 
-from lineagelog.cli.export_satsuma import app
+from lineagelog.cli.export import group
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shown(kind: str, about: str, text: str) -> str:
     if kind == "run":
         command = COMMAND.match(text)
         assert command is not None
-        done = CliRunner().invoke(app, shlex.split(command["arguments"].replace("\\\n", " ")))
+        done = CliRunner().invoke(group, ["satsuma", *shlex.split(command["arguments"].replace("\\\n", " "))])
         assert "Traceback" not in done.output
         return command.group() + done.output
     if kind == "excerpt":

@@ -122,7 +122,7 @@ def test_standalone_consumers_are_dataset_events() -> None:
 
 def test_a_report_with_an_unknown_source_is_an_error() -> None:
     """A source that is not there would be lineage to nothing."""
-    with pytest.raises(SatsumaError, match=r"main\.stm:2:1: report 'r' has the unknown source 'aa'; did you mean 'a'"):
+    with pytest.raises(SatsumaError, match=r"main\.stm:2:27: report 'r' has the unknown source 'aa'; did you mean 'a'"):
         run_export("schema a { x INT }\nschema r (report, source {aa}) { v INT }")
 
 

@@ -116,6 +116,45 @@ def test_governance_of_schema_and_fields() -> None:
     }
 
 
+def test_other_tokens_repeat_nothing_that_has_its_own_key() -> None:
+    """What another facet says under its own key is left out; what none says stays."""
+    made = target('(owner "x", dimension, conformed, scd 2, natural_key k, track {k}, format parquet, grain daily)')
+    assert content(made.dataset("t")["satsuma_governance"])["otherTokens"] == {"format": "parquet", "grain": "daily"}
+    made = target('(owner "x", satellite, effectivity, parent hub_a, link_hubs {b})')
+    assert content(made.dataset("t")["satsuma_governance"])["otherTokens"] == {"link_hubs": "{b}"}
+    made = target('(owner "x", report, tool looker, refresh schedule "daily", source {s}, tier gold)')
+    assert content(made.dataset("t")["satsuma_governance"])["otherTokens"] == {"tier": "gold"}
+
+
+def test_schemas_that_metadata_names_are_dataset_names() -> None:
+    """As the datasets themselves are named: found from the namespace, with the naming that was asked for."""
+    spec = """
+    namespace ref { schema currency { code STRING } schema hub_a (hub, business_key k) { k INT } }
+    namespace v {
+      schema hub_b (hub, business_key k) { k INT }
+      schema f (fact, ref @ref::currency.code, ref hub_b.k) { code STRING }
+      schema l (link, link_hubs {ref::hub_a, hub_b}) { k INT }
+      schema s (satellite, parent hub_b) { k INT }
+      mapping m { source { ref::currency } target { f } code -> code }
+      mapping n { source { ref::hub_a, hub_b } target { l } hub_a.k -> k }
+      mapping o { source { hub_b } target { s } k -> k }
+    }
+    """
+    for options, prefix in (({}, ""), ({"naming": "database.namespace.schema", "database": "dw"}, "dw.")):
+        made = run_export(spec, **options)
+
+        def facet(name: str, made: Exports = made, prefix: str = prefix) -> dict[str, Any]:
+            return content(made.dataset(f"{prefix}v.{name}")["satsuma_modelling"])
+
+        assert facet("f")["dimensionRefs"] == [
+            {"dimension": f"{prefix}ref.currency", "joinField": "code"},
+            {"dimension": f"{prefix}v.hub_b", "joinField": "k"},
+        ]
+        assert facet("f")["inferredColumns"] == ["currency_key", "hub_b_key", "etl_batch_id", "loaded_at"]
+        assert facet("l")["linkHubs"] == [f"{prefix}ref.hub_a", f"{prefix}v.hub_b"]
+        assert facet("s")["parent"] == f"{prefix}v.hub_b"
+
+
 def test_personal_data_of_a_record_is_that_of_its_leaves() -> None:
     """A record marked pii makes all its columns personal; the record keeps its own classification."""
     made = target(
@@ -199,7 +238,7 @@ def test_a_fact_with_its_grain_references_and_measures() -> None:
             {"dimension": "dim_customer", "joinField": "customer_id"},
             {"dimension": "dim_date", "joinField": "ordered"},
             {"dimension": "dim_date", "joinField": "shipped"},
-            {"dimension": "mart::dim_product", "joinField": "sku"},
+            {"dimension": "mart.dim_product", "joinField": "sku"},
         ],
         "snapshot": "periodic",
         "measures": {"amount": "additive", "price": "non_additive"},
@@ -227,7 +266,7 @@ def test_a_satellite_and_an_effectivity_satellite() -> None:
     }
     assert modelling("(satellite, effectivity, parent v::link_sale, driving_key hub_product)", "") == {
         "entityType": "satellite",
-        "parent": "v::link_sale",
+        "parent": "v.link_sale",
         "effectivity": True,
         "drivingKey": "hub_product",
         "inferredColumns": ["link_sale_hk", *load, "start_date", "end_date", "is_current"],

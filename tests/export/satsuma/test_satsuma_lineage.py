@@ -191,10 +191,113 @@ def test_references_may_leave_out_the_records_in_front() -> None:
     assert found.sources("m", "a") == ["orders.customer.email", "orders.lines.sku"]
 
 
-def test_references_to_schemas_and_to_the_target_are_no_inputs() -> None:
-    """A schema as a whole gives no column; a field of the target is not where its data comes from."""
-    found = made('-> a { "Count of @people rows, else @b" }')
+def test_references_to_schemas_and_to_the_field_itself_are_no_inputs() -> None:
+    """A schema as a whole gives no column; a field does not come from itself."""
+    found = made('-> a { "Count of @people rows, else @a" }')
     assert (found.sources("m", "a"), found.problems) == ([], [])
+
+
+def test_a_sibling_of_the_target_is_an_input() -> None:
+    """A column that is made of another column of its own table says so; the table is no input of the job."""
+    found = made('id -> a\n -> b { "@a plus tax" }\n -> r.x { "as @t.r.y" }')
+    assert (found.sources("m", "b"), found.sources("m", "r.x"), found.problems) == (["t.a"], ["t.r.y"], [])
+    (field,) = found.lineage("m")["b"]["inputFields"]
+    assert field["transformations"][0]["type"] == "INDIRECT"
+    assert [dataset["name"] for dataset in found.event("m")["inputs"]] == ["orders", "people"]
+
+
+def test_a_bare_field_that_two_sources_declare_is_told() -> None:
+    """The first source counts; the qualified spelling is not told, nor is a field that the prose names."""
+    both = "schema p { id INT n INT }\nschema q { id INT }\nschema t { a INT b INT }\n"
+    found = run_export(both + 'mapping m { source { p, q } target { t }\n id -> a\n q.id, n -> b { "with @id" }\n}')
+    assert (found.sources("m", "a"), found.sources("m", "b")[0]) == (["p.id"], "q.id")
+    (told,) = found.problems
+    assert told.startswith(
+        "main.stm:5:2: source field 'id' is declared in 'p' and in 'q'; the first counts: write p.id"
+    )
+
+
+def row_fields(found: Exports) -> list[tuple[str, str, str]]:
+    """(field, subtype, text) of what decides on the rows of the output."""
+    (output,) = found.event("m")["outputs"]
+    return [
+        (f"{item['name']}.{item['field']}", way["subtype"], way["description"])
+        for item in output["facets"]["columnLineage"].get("dataset", [])
+        for way in item["transformations"]
+        if way["type"] == "INDIRECT" and not way["masking"]
+    ]
+
+
+def test_joins_and_filters_are_lineage_of_the_whole_dataset() -> None:
+    """References, qualified names without `@`, and the bare names in the filter of one source."""
+    join = "Join @orders to people on @orders.id = people.person_id WHERE @secret = id"
+    found = made("id -> a", f'orders (filter "id > 5 AND x IN (`city`)"), people, "{join}"')
+    assert row_fields(found) == [
+        ("orders.id", "FILTER", "id > 5 AND x IN (`city`)"),
+        ("orders.id", "JOIN", join),
+        ("people.secret", "FILTER", join),
+        ("people.person_id", "JOIN", join),
+    ]
+    assert found.problems == []
+
+
+def test_a_filter_on_a_list_counts_where_the_list_is_read() -> None:
+    """`list_of record (filter …)` decides on the rows of a mapping that reads from the list, and of no other."""
+    spec = TWO.replace("lines list_of record {", 'lines list_of record (filter sku != "qty") {')
+    for body, expected in (
+        ("lines.qty -> a", [("orders.lines.sku", "FILTER", 'sku != "qty"')]),
+        ("id -> a", []),
+    ):
+        assert (
+            row_fields(run_export(f"{spec}\nmapping m {{ source {{ orders }} target {{ t }}\n{body}\n}}")) == expected
+        )
+
+
+def test_a_text_about_the_rows_that_names_no_field_is_told() -> None:
+    """Nothing is dropped without a word; nor is a reference to nothing."""
+    found = made("id -> a", 'orders, people, "the newest only", "on @nowhere"')
+    assert row_fields(found) == []
+    assert found.problems == [
+        "main.stm:8:27: this text about the rows names no field of a source: write @schema.field",
+        "main.stm:8:46: @nowhere refers to nothing that is known",
+        "main.stm:8:46: this text about the rows names no field of a source: write @schema.field",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "md5", "sha256(secret)", "trim | mask_email", '"Hash the value"', '"stored encrypted"', "concat(sha-256(x), y)",
+        '"Redact all but the last four"', "...veil it", "tokenize", "partial_mask", '"SHA-256 of @secret"',
+    ],
+)  # fmt: skip
+def test_what_masks(body: str) -> None:
+    """Whole words in prose, functions in pipes, and what a named transform does."""
+    assert masking(body) is True
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '"Count the hashtags"', '"Join on @mask_id"', '"by `hash`"', '"where mask_id = 1"', "count(hashtags)",
+        "lookup(mask_id)", "mask_id", '"unmask"', "coalesce(\"hash\")", 'map { M: "masked" }', "...hash it",
+        "hash_code", '"the secrets.hash"', "upper(hash)", '"take hash as it is"', "people.hash",
+    ],
+)  # fmt: skip
+def test_what_does_not_mask(body: str) -> None:
+    """Parts of words, names of fields (`hash` is one), references, data, and the name of a named transform."""
+    assert masking(body) is False
+
+
+def masking(body: str) -> bool:
+    """Whether an arrow with this body masks."""
+    found = run_export(
+        "transform `veil it` { trim | ...hash it\n | sha1 }\ntransform `hash it` { trim }\n"
+        + TWO.replace("secret STRING", "secret STRING hash STRING")
+        + f"mapping m {{ source {{ people }} target {{ t }} person_id -> a {{ {body} }} }}"
+    )
+    flag: bool = found.lineage("m")["a"]["inputFields"][0]["transformations"][0]["masking"]
+    return flag
 
 
 def test_mail_addresses_and_patterns_are_no_references() -> None:

@@ -118,10 +118,43 @@ def test_braces_of_a_single_source_arrow_hold_arrows_or_pipe_text() -> None:
 
 
 def test_each_and_flatten_nest_and_may_be_field_names() -> None:
-    """`each` and `flatten` open blocks; as the name of a field they are no keyword."""
-    block, plain = arrows('each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n each -> flatten')
+    """`each` and `flatten` open blocks; the name of a field that is one of them stands in backticks."""
+    block, plain = arrows('each a.b -> .c (note "n") { .x -> .y flatten .d -> e { .z -> z } }\n `each` -> flatten')
     assert (block.kind, [child.kind for child in block.children]) == ("each", ["map", "flatten"])
     assert (plain.kind, paths(plain)) == ("map", [("each",), ("flatten",)])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("schema s { note INT }", r"1:12: 'note' begins a note block here; .* in backticks: `note`"),
+        ("mapping m { source -> y }", "1:13: 'source' begins a source block here"),
+        ("mapping m { source.k -> y }", "1:13: 'source' begins a source block here"),
+        ("mapping m { target -> y }", "1:13: 'target' begins a target block here"),
+        ("mapping m { note -> y }", "1:13: 'note' begins a note block here"),
+        ("mapping m { each -> y }", "1:13: 'each' begins a each block here"),
+        ("mapping m { k -> y { map | trim } }", r"expected '\{' with the entries of the value map"),
+        ("mapping m { source { a } target { b, c } }", "a further one stands in a target block of its own"),
+        ('mapping m { note { """a""" "b" } }', "expected a text in quotes or '}'"),
+        ("schema s { k INT (enum) }", r"expected '\{' with the values of 'enum'"),
+    ],
+)
+def test_what_the_reference_grammar_refuses_is_refused(text: str, told: str) -> None:
+    """A word that opens a block is no name there, and so on: both engines read the same language."""
+    with pytest.raises(SatsumaError, match=told):
+        parse(text, "f.stm")
+
+
+def test_words_that_open_blocks_are_names_elsewhere() -> None:
+    """In backticks, behind the arrow, inside of `each`, and as the name of a schema."""
+    file = parse(
+        "schema source { `note` INT record INT }\n"
+        "mapping m { source { source } target { b } target { c } `source` -> target each k -> l { source -> note } }",
+        "f.stm",
+    )
+    assert [field.name for field in file.schemas[0].items if isinstance(field, Field)] == ["note", "record"]
+    assert [reference.name for reference in file.mappings[0].targets] == ["b", "c"]
+    assert [arrow.kind for arrow in file.mappings[0].arrows] == ["map", "each"]
 
 
 def test_a_mapping_may_lack_a_name_and_a_body() -> None:

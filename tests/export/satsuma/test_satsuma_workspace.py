@@ -255,3 +255,39 @@ def test_a_field_that_is_declared_twice_is_told() -> None:
         "main.stm:2:20: field 'y' is declared twice in 'a'; the first one stands",
         "main.stm:3:2: field 'x' is declared twice in 'a'; the first one stands",
     ]
+
+
+def test_definitions_that_share_a_name_are_told() -> None:
+    """There is one name space for all kinds of definitions, over all files; anonymous mappings have no name."""
+    made = run_export(
+        {
+            "main.stm": 'import { x } from "x.stm"\nschema a { k INT }\nschema m { k INT }\n'
+            "mapping m { source { a } target { m } k -> k }\nmapping m { source { a } target { m } k -> k }\n"
+            "mapping { source { a } target { m } }\nmapping { source { a } target { m } }\n"
+            "transform a { trim }\nnamespace n { schema a { k INT } }\n",
+            "x.stm": "schema x { k INT }\nfragment m { k INT }\n",
+        }
+    )
+    assert made.problems == [
+        "main.stm:4:1: mapping 'm' has the name of the schema in main.stm:3; rename one of the two",
+        "main.stm:5:1: mapping 'm' has the name of the schema in main.stm:3; rename one of the two",
+        "main.stm:8:1: transform 'a' has the name of the schema in main.stm:2; rename one of the two",
+        "x.stm:2:1: fragment 'm' has the name of the schema in main.stm:3; rename one of the two",
+    ]
+
+
+def test_the_unknown_source_of_a_report_has_its_place() -> None:
+    """The very item of the list, on its own line."""
+    text = "schema a { k INT }\nschema r (\n  report,\n  source {a,\n    `no where`}\n) { k INT }"
+    with pytest.raises(SatsumaError, match=r"^main\.stm:5:5: report 'r' has the unknown source 'no where'") as caught:
+        read_spec(text)
+    assert caught.value.excerpt == "    `no where`}"
+
+
+def test_namespaces_that_contradict_themselves_are_told() -> None:
+    """A namespace may be opened many times, and says one thing about itself."""
+    made = run_export(
+        'namespace n (note "A") { schema a { k INT } }\nnamespace n (note "A", tier 1) { schema b { k INT } }\n'
+        'namespace n { schema c { k INT } }\nnamespace n (note "B") { mapping m { source { a } target { b } } }\n'
+    )
+    assert made.problems == ["main.stm:4:1: namespace 'n' has another 'note' than in main.stm:1"]

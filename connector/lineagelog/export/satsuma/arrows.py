@@ -38,13 +38,12 @@ class ArrowParser(MetadataParser):
         return self._arrow_body(tuple(sources), target, depth, place)
 
     def _is_block_word(self) -> bool:
-        """Whether `each` or `flatten` opens a block here, and is not the name of a field."""
-        if self.kind != "name" or self.lexeme() not in ("each", "flatten"):
+        """Whether `each` or `flatten` opens a block here: a field of that name is written in backticks."""
+        if not (self.is_word("each") or self.is_word("flatten")):
             return False
-        following = self.peek()
-        if following == ".":
-            return self.ends[self.at] < self.starts[self.at + 1]
-        return following in NAMES
+        if self.peek() not in (".", *NAMES):
+            self.fail_reserved()
+        return True
 
     def _arrow_body(self, sources: tuple[Path, ...], target: Path, depth: int, place: tuple[int, int]) -> Arrow:
         metadata = self.metadata()
@@ -107,7 +106,7 @@ class ArrowParser(MetadataParser):
     def _pipe_step(self) -> None:
         if self.kind == "spread":
             self.spread_label()
-        elif self.is_word("map") and self.peek() == "{":
+        elif self.is_word("map"):
             self._map_literal()
         else:
             self._pipe_text()
@@ -166,6 +165,8 @@ class ArrowParser(MetadataParser):
 
     def _map_literal(self) -> None:
         self.take()
+        if self.kind != "{":
+            self.fail("'{' with the entries of the value map")
         self.open()
         while self.kind != "}":
             self.map_entry()

@@ -26,8 +26,9 @@ _KINDS = {"DatasetFacet": "dataset", "JobFacet": "job", "RunFacet": "run"}
 class Summary:
     """The numbers of an export. `columns_mapped` of `columns` target columns have lineage.
 
-    `transforms` counts target fields whose lineage is not a plain copy; `facets` counts the datasets or jobs
-    that carry each `satsuma_*` facet; `warnings` and `questions` are the `//!` and `//?` comments in events;
+    `transforms` counts target fields whose lineage is not a plain copy, `natural_language` lists those of them that
+    are described in prose (job, dataset, field, text); `unmapped_schemas` stand in no event; `facets` counts the
+    datasets or jobs that carry each `satsuma_*` facet; `warnings` and `questions` are the `//!` and `//?` comments;
     `problems` are the findings about the spec, `failures` what the schemas reject.
     """
 
@@ -38,9 +39,11 @@ class Summary:
     columns: int
     columns_mapped: int
     transforms: int
+    natural_language: tuple[dict[str, str], ...]
     facets: dict[str, int]
     warnings: int
     questions: int
+    unmapped_schemas: tuple[str, ...]
     problems: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -57,13 +60,19 @@ class Summary:
             "datasets": f"{self.datasets_in} in, {self.datasets_out} out",
             "column coverage": f"{self.columns_mapped} of {self.columns} target columns{coverage}",
             "transforms": f"{self.transforms} target fields that are no plain copy",
+            "in natural language": f"{len(self.natural_language)} of them",
             **self.facets,
             "warnings (//!)": self.warnings,
             "questions (//?)": self.questions,
+            "schemas unmapped": len(self.unmapped_schemas),
             "problems": len(self.problems),
             "schema failures": len(self.failures),
         }
         yield from (f"{name:<23}{value}" for name, value in numbers.items())
+        if self.natural_language:
+            yield from ("", "Transforms in natural language (INDIRECT lineage), as a person has to read them:")
+            for item in self.natural_language:
+                yield f"  {item['job']}: {item['dataset']}.{item['field']}: {' '.join(item['text'].split())}"
 
 
 def summarize(export: Export, failures: Iterable[str] = ()) -> Summary:
@@ -96,12 +105,25 @@ def summarize(export: Export, failures: Iterable[str] = ()) -> Summary:
         columns=len(columns),
         columns_mapped=sum(1 for key, path in columns if _is_covered(key, path, covered)),
         transforms=sum(transforms.values()),
+        natural_language=tuple(_natural_language(export)),
         facets=dict(sorted(own.items())),
         warnings=comments["data_quality"],
         questions=comments["open_question"],
+        unmapped_schemas=tuple(schema.key for schema in export.unmapped),
         problems=tuple(map(str, export.problems)),
         failures=tuple(failures),
     )
+
+
+def _natural_language(export: Export) -> Iterator[dict[str, str]]:
+    """Each prose transform once, whatever the number of the job's events."""
+    told: set[tuple[str, str, str]] = set()
+    for item in export.events:
+        for dataset, path, text in item.prose:
+            job = item.event["job"]["name"]
+            if (job, dataset, path) not in told:
+                told.add((job, dataset, path))
+                yield {"job": job, "dataset": dataset, "field": path, "text": text}
 
 
 def _warnings(facets: Json) -> list[Json]:

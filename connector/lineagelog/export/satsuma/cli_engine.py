@@ -1,29 +1,40 @@
-"""The engine on the `satsuma` command: turns its JSON into the values that the own engine gives.
+"""The engine on the `satsuma` command: our parser reads the specs, and the command has to find the same in them.
 
-The command's `graph` is silent about syntax errors, has no metadata and resolves bare fields to the first
-source, and `mapping` shows only the first source of an arrow. So `validate` goes first, declarations come
-from `schema`, `mapping` and `meta`, and `graph` only adds further sources and the lines of arrows.
+The command is started once for all specs (`graph`), and again (`validate`) only where it finds errors that we do not.
+Its graph has no metadata, no notes, no nested fields and no comments, resolves bare fields to the first source and has
+edges for containers: so what is exported comes from our parser, and every schema, mapping and edge that only one of
+the two finds is told.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from lineagelog.errors import InputError
-from lineagelog.export.satsuma.cli_arrows import anonymous_arrows, read_arrows
+from lineagelog.export.satsuma.lexer import NAME
+from lineagelog.export.satsuma.lineage import CONTAINERS, Resolver
 from lineagelog.export.satsuma.text import SatsumaError
-from lineagelog.export.satsuma.tree import Comment, Field, Mapping, Meta, Problem, Schema, Spec
+from lineagelog.export.satsuma.tree import Problem, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from lineagelog.export.satsuma.tree import Arrow, Mapping, Spec
+    from lineagelog.export.satsuma.workspace import Engine
 
 type Json = dict[str, Any]
+type Edge = tuple[str, str]
 
 COMMAND = "satsuma"
+_SYNTAX = frozenset({"parse-error", "missing-node"})
 _ANONYMOUS = "<anon>@"
-_FATAL_RULES = frozenset({"parse-error", "missing-node", "missing-import", "duplicate-definition", "circular-spread"})
+_IMPORTABLE = re.compile(rf"{NAME}::{NAME}|(?!.*::)[^`\\\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,140 +47,147 @@ class Ran:
 
 
 class CliEngine:
-    """Reads a workspace through the `satsuma` command, which `run` runs with the arguments it is given."""
+    """Reads a workspace with `own`, and compares it with what the `satsuma` command finds.
 
-    def __init__(self, run: Callable[[Sequence[str]], Ran]) -> None:
-        self._run = run
+    `run` runs the command with the arguments it is given.
+    """
+
+    def __init__(self, run: Callable[[Sequence[str]], Ran], own: Engine) -> None:
+        self._run, self._own = run, own
 
     def read(self, entries: Sequence[str]) -> Spec:
         """Read the files and all that they import. Raises InputError."""
-        specs = [self._workspace(entry) for entry in entries]
-        schemas: dict[str, Schema] = {}
-        for spec in specs:
-            for key, schema in spec.schemas.items():
-                earlier = schemas.setdefault(key, schema)
-                if earlier != schema:
-                    raise InputError(
-                        f"{schema.file}:{schema.line}: schema '{key}' is already defined in "
-                        f"{earlier.file}:{earlier.line}; rename one of the two"
-                    )
-        return Spec(
-            schemas=schemas,
-            mappings=tuple(dict.fromkeys(mapping for spec in specs for mapping in spec.mappings)),
-            comments=tuple(dict.fromkeys(comment for spec in specs for comment in spec.comments)),
-            files=tuple(dict.fromkeys(file for spec in specs for file in spec.files)),
-            problems=tuple(dict.fromkeys(problem for spec in specs for problem in spec.problems)),
-        )
+        spec = self._own.read(entries)
+        graph: Json = {"nodes": [], "edges": []}
+        with _beginnings(entries, spec) as files:
+            for file in files:
+                found = self._ask("graph", file)
+                if found.get("stats", {}).get("errors"):
+                    self._raise_syntax_error(file)
+                graph = {key: [*graph[key], *found[key]] for key in graph}
+        return replace(spec, problems=(*spec.problems, *_differences(spec, graph)))
 
-    def _workspace(self, entry: str) -> Spec:
-        problems = self._validate(entry)
-        graph = self._ask("graph", entry)
-        nodes = graph["nodes"]
-        schemas = {
-            _key(node["id"]): self._schema(node, entry) for node in nodes if node["kind"] in ("schema", "metric")
-        }
-        edges: dict[str, list[Json]] = {}
-        for edge in graph["edges"]:
-            edges.setdefault(edge["mapping"], []).append(edge)
-        mappings = tuple(
-            self._mapping(node, edges.get(node["id"], []), schemas, entry)
-            for node in nodes
-            if node["kind"] == "mapping"
-        )
-        files = {entry: None, **dict.fromkeys(node["file"] for node in nodes)}
-        return Spec(schemas, mappings, self._comments(entry, schemas, mappings), tuple(files), problems)
-
-    def _ask(self, command: str, *arguments: str) -> Json:
+    def _ask(self, command: str, entry: str) -> Json:
         """Run a command with `--json` and read what it prints."""
-        ran = self._run([command, *arguments, "--json"])
+        ran = self._run([command, entry, "--json"])
         try:
             answer = json.loads(ran.output)
         except ValueError:
             reason = (ran.errors.strip() or ran.output.strip() or f"exit code {ran.code}").splitlines()[0]
-            raise InputError(f"{COMMAND} {command} {' '.join(arguments)}: {reason}") from None
-        if isinstance(answer, dict) and "error" in answer:
-            raise InputError(f"{COMMAND} {command} {' '.join(arguments)}: {answer['error']}")
-        return answer if isinstance(answer, dict) else {"items": answer}
+            raise InputError(f"{COMMAND} {command} {entry}: {reason}") from None
+        if not isinstance(answer, dict) or "error" in answer:
+            reason = answer["error"] if isinstance(answer, dict) else "no JSON object"
+            raise InputError(f"{COMMAND} {command} {entry}: {reason}")
+        return answer
 
-    def _validate(self, entry: str) -> tuple[Problem, ...]:
-        """Raise on what cannot be exported; hand on the rest. `graph` would hide a missing brace."""
-        answer = self._ask("validate", entry)
-        problems: list[Problem] = []
-        for finding in answer.get("findings") or answer.get("items") or []:
-            file, line = finding.get("file", entry), int(finding.get("line", 1))
-            if finding.get("rule") in _FATAL_RULES or "file" not in finding:
-                column = int(finding.get("column", 1))
-                raise SatsumaError(finding["message"], file=file, line=line, column=column)
-            if finding.get("rule") in ("import-scope", "undefined-import", "namespace-metadata-conflict"):
-                problems.append(Problem(finding["message"], file, line))
-        return tuple(problems)
-
-    def _schema(self, node: Json, entry: str) -> Schema:
-        key = _key(node["id"])
-        found = self._ask("schema", key, entry)
-        fields = found["fields"]
-        if _has_nested_spread(fields):
-            fields = self._ask("fields", key, entry, "--with-meta")["items"]
-        metadata = _metadata(found.get("metadata"))
-        return Schema(
-            key=key,
-            namespace=node.get("namespace"),
-            name=_bare(key, node.get("namespace")),
-            file=found["file"],
-            line=found["line"],
-            metadata=metadata,
-            notes=self._notes(key, entry, metadata),
-            fields=_fields(fields),
-        )
-
-    def _mapping(self, node: Json, edges: list[Json], schemas: dict[str, Schema], entry: str) -> Mapping:
-        key, namespace = _key(node["id"]), node.get("namespace")
-        sources, targets = (tuple(dict.fromkeys(map(_key, node[side]))) for side in ("sources", "targets"))
-        for side, keys in (("source", sources), ("target", targets)):
-            for unknown in [name for name in keys if name not in schemas]:
-                message = f"mapping '{key}' has the unknown {side} schema '{unknown}'; define or import it"
-                raise SatsumaError(message, file=node["file"], line=node["line"])
-        name: str | None = _bare(key, namespace)
-        metadata: tuple[Meta, ...] = ()
-        notes: tuple[str, ...] = ()
-        if name is not None and name.startswith(_ANONYMOUS):
-            name = None
-            arrows = anonymous_arrows(edges, sources, targets)
-        else:
-            found = self._ask("mapping", key, entry)
-            metadata = _metadata(found.get("metadata"))
-            notes = self._notes(key, entry, metadata)
-            arrows = read_arrows(found["arrows"], edges, [schemas[source] for source in sources], _metadata)
-        return Mapping(namespace, name, node["file"], node["line"], 0, metadata, notes, sources, targets, arrows)
-
-    def _notes(self, key: str, entry: str, metadata: tuple[Meta, ...]) -> tuple[str, ...]:
-        """The `note { }` blocks of a body: `meta` lists them behind the metadata's own notes."""
-        if "." in key:  # `meta` takes a dot for the way to a field
-            return ()
-        notes = [item["text"] for item in self._ask("meta", key, entry)["entries"] if item["kind"] == "note"]
-        return tuple(notes[sum(1 for item in metadata if item.kind == "note") :])
-
-    def _comments(self, entry: str, schemas: dict[str, Schema], mappings: tuple[Mapping, ...]) -> tuple[Comment, ...]:
-        """`warnings` mixes `//!` and `//?`: what `--questions` lists are the questions."""
-        questions = {_at(item) for item in self._ask("warnings", entry, "--questions")["items"]}
-        lines = {("schema", key): schema.line for key, schema in schemas.items()}
-        lines |= {("mapping", mapping.key): mapping.line for mapping in mappings if mapping.name}
-        return tuple(
-            Comment(
-                kind="question" if _at(item) in questions else "warning",
-                text=item["text"].strip(),
-                file=item["file"],
-                line=item["line"],
-                block=item.get("block"),
-                block_line=lines.get((item.get("blockType", ""), item.get("block", "")), 0),
-                block_type=item.get("blockType"),
-            )
-            for item in self._ask("warnings", entry)["items"]
-        )
+    def _raise_syntax_error(self, entry: str) -> None:
+        """Raise the first error of the command, which does not understand what our parser does."""
+        for finding in self._ask("validate", entry).get("findings", []):
+            if finding.get("rule") in _SYNTAX:
+                place = {"file": finding["file"], "line": int(finding["line"]), "column": int(finding.get("column", 1))}
+                raise SatsumaError(f"the {COMMAND} command says: {finding['message']}", **place)
 
 
-def _at(item: Json) -> tuple[str, int, str]:
-    return item["file"], item["line"], item["text"]
+@contextmanager
+def _beginnings(entries: Sequence[str], spec: Spec) -> Iterator[list[str]]:
+    """The files that the command begins with: the only entry, or one for the moment that imports all the others.
+
+    A file that defines nothing that can be imported is a beginning of its own.
+    """
+    if len(entries) == 1:
+        yield list(entries)
+        return
+    names: dict[str, str] = {}
+    for key, file in spec.names.items():
+        if _IMPORTABLE.fullmatch(key):
+            names.setdefault(file, key if "::" in key else f"`{key}`")
+    lines = [f'import {{ {names[file]} }} from "{Path(file).resolve().as_posix()}"\n' for file in names]
+    with TemporaryDirectory(prefix="lineagelog-satsuma-") as folder:
+        every = Path(folder) / "all.stm"
+        every.write_text("".join(lines), encoding="utf-8")
+        yield [*([str(every)] if lines else []), *(file for file in spec.files if file not in names)]
+
+
+def _differences(spec: Spec, graph: Json) -> Iterator[Problem]:
+    """What only one of the two engines finds, each with a place."""
+    schemas = {_key(node["id"]): node for node in graph["nodes"] if node["kind"] in ("schema", "metric")}
+    for key, node in schemas.items():
+        if key not in spec.schemas:
+            yield _only_theirs(f"schema '{key}'", node)
+    for key, schema in spec.schemas.items():
+        if key not in schemas and key not in spec.fragments:
+            yield Problem(f"the {COMMAND} command does not find schema '{key}'", schema.file, schema.line)
+    yield from _mapping_differences(spec, graph)
+
+
+def _mapping_differences(spec: Spec, graph: Json) -> Iterator[Problem]:
+    theirs = {_mapping_id(node): node for node in graph["nodes"] if node["kind"] == "mapping"}
+    edges: dict[str, dict[Edge, int]] = {}
+    for edge in graph["edges"]:
+        if edge["from"] is not None and edge["to"] is not None:
+            found = edges.setdefault(edge["mapping"], {})
+            found.setdefault((_plain(edge["from"]), _plain(edge["to"])), edge["line"])
+    resolver = Resolver(spec)
+    for mapping in spec.mappings:
+        node = theirs.pop((mapping.key, mapping.line), None)
+        if node is None:
+            message = f"the {COMMAND} command does not find {mapping.label}"
+            yield Problem(message, mapping.file, mapping.line, mapping.column)
+            continue
+        yield from _side_differences(mapping, node)
+        yield from _edge_differences(mapping, resolver, edges.get(node["id"], {}))
+    for node in theirs.values():
+        yield _only_theirs(f"mapping '{_key(node['id'])}'", node)
+
+
+def _side_differences(mapping: Mapping, node: Json) -> Iterator[Problem]:
+    for side, keys in (("sources", mapping.sources), ("targets", mapping.targets)):
+        found = dict.fromkeys(map(_key, node[side]))
+        if set(found) != set(keys):
+            message = f"the {COMMAND} command finds other {side} of {mapping.label}: {', '.join(found) or 'none'}"
+            yield Problem(message, mapping.file, mapping.line, mapping.column)
+
+
+def _edge_differences(mapping: Mapping, resolver: Resolver, theirs: dict[Edge, int]) -> Iterator[Problem]:
+    lineage = resolver.resolve(mapping)
+    ours = {
+        (_canonical(source.schema, source.field), _canonical(schema, path)): source
+        for (schema, path), entry in lineage.entries.items()
+        for source in entry.sources
+    }
+    first = mapping.sources[0] if mapping.sources else ""
+    guessed = {edge: (_canonical(first, source.field), edge[1]) for edge, source in ours.items()}
+    for edge, guess in guessed.items():
+        if edge not in theirs and guess not in theirs:
+            message = f"the {COMMAND} command does not find {edge[0]} -> {edge[1]} in {mapping.label}"
+            yield Problem(message, mapping.file, mapping.line, mapping.column)
+    ours_or_guessed = {*ours, *guessed.values()}
+    containers = set(_container_lines(mapping.arrows))
+    for edge, line in theirs.items():
+        if edge not in ours_or_guessed and line not in containers and edge[0] != edge[1]:
+            message = f"only the {COMMAND} command finds {edge[0]} -> {edge[1]} in {mapping.label}"
+            yield Problem(message, mapping.file, line)
+
+
+def _container_lines(arrows: Iterable[Arrow]) -> Iterator[int]:
+    """Where `each`, `flatten` and nested arrows stand: edges of their own in the graph, none in the lineage."""
+    for arrow in arrows:
+        if arrow.kind in CONTAINERS:
+            yield arrow.line
+            yield from _container_lines(arrow.children)
+
+
+def _only_theirs(what: str, node: Json) -> Problem:
+    return Problem(f"only the {COMMAND} command finds {what}", node["file"], int(node["line"]))
+
+
+def _mapping_id(node: Json) -> tuple[str, int]:
+    """Key and line: an anonymous mapping has no key of its own."""
+    key = _key(node["id"])
+    namespace, name = node.get("namespace"), key.rpartition("::")[2] if _ANONYMOUS in key else key
+    if _ANONYMOUS in key:
+        return qualified(namespace, ""), int(node["line"])
+    return name, int(node["line"])
 
 
 def _key(canonical: str) -> str:
@@ -177,48 +195,9 @@ def _key(canonical: str) -> str:
     return canonical.removeprefix("::")
 
 
-def _bare(key: str, namespace: str | None) -> str:
-    return key.removeprefix(f"{namespace}::") if namespace else key
+def _canonical(key: str, path: str) -> str:
+    return f"{key}.{path}"
 
 
-def _metadata(entries: list[Json] | None) -> tuple[Meta, ...]:
-    found: list[Meta] = []
-    for entry in entries or ():
-        kind = entry["kind"]
-        if kind == "tag":
-            found.append(Meta(kind, entry["tag"]))
-        elif kind == "kv":
-            found.append(Meta(kind, entry["key"], entry["value"]))
-        elif kind == "note":
-            found.append(Meta(kind, kind, entry["text"]))
-        else:
-            found.append(Meta(kind, kind, values=tuple(entry["values"])))
-    return tuple(found)
-
-
-def _has_nested_spread(fields: list[Json]) -> bool:
-    return any(field.get("hasSpreads") or _has_nested_spread(field.get("children") or []) for field in fields)
-
-
-def _fields(fields: list[Json]) -> tuple[Field, ...]:
-    """The fields of a body; of two with one name the first stands."""
-    found: dict[str, Field] = {}
-    for field in fields:
-        found.setdefault(field["name"], _field(field))
-    return tuple(found.values())
-
-
-def _field(field: Json) -> Field:
-    children = field.get("children")
-    line = int(field.get("startRow", -1)) + 1
-    return Field(
-        name=field["name"],
-        type=field.get("type") or "",
-        is_list=bool(field.get("isList")),
-        metadata=_metadata(field.get("metadata")),
-        children=None if children is None else _fields(children),
-        line=line,
-        column=int(field.get("startColumn", -1)) + 1,
-        end_line=line,
-        origin=field.get("fromFragment"),
-    )
+def _plain(endpoint: str) -> str:
+    return _key(endpoint).replace("`", "")

@@ -101,6 +101,11 @@ class Cursor:
         """Raise the error that says what was expected here and what stands here instead."""
         raise self.error(f"expected {what}, found {self._found()}{self._hint()}")
 
+    def fail_reserved(self) -> NoReturn:
+        """Raise the error about a field whose name is the word that begins a block here."""
+        word = self.lexeme()
+        raise self.error(f"'{word}' begins a {word} block here; a field of that name stands in backticks: `{word}`")
+
     def error(self, message: str) -> SatsumaError:
         """An error at the token here."""
         if self.kind == END and self._open:

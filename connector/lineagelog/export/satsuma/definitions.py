@@ -21,10 +21,13 @@ class Definitions:
         self.sources = sources
         self.schemas: dict[str, tuple[SchemaBlock, str]] = {}
         self.fragments: dict[str, tuple[SchemaBlock, str]] = {}
+        self.transforms: dict[str, str] = {}
         self.expanded: dict[str, tuple[tuple[Field, ...], int]] = {}  # fragments: their fields and depth
         for file in files:
             self._collect(file.schemas, file.path, self.schemas, "schema")
             self._collect(file.fragments, file.path, self.fragments, "fragment")
+            for block in file.transforms:
+                self.transforms.setdefault(block.key, block.body or "")
 
     def _collect(
         self, blocks: Iterable[SchemaBlock], file: str, into: dict[str, tuple[SchemaBlock, str]], kind: str

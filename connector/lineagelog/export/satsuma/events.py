@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lineagelog.errors import SettingsError
 from lineagelog.export.satsuma.columns import fields_only
-from lineagelog.export.satsuma.definitions import find_key, similar
+from lineagelog.export.satsuma.definitions import find_key
 from lineagelog.export.satsuma.facets import (
     OPENLINEAGE,
     Facets,
@@ -23,7 +23,6 @@ from lineagelog.export.satsuma.facets import (
 from lineagelog.export.satsuma.lineage import Resolver
 from lineagelog.export.satsuma.metadata import values_of
 from lineagelog.export.satsuma.naming import JobNames, dotted, job_name, run_id
-from lineagelog.export.satsuma.text import SatsumaError
 from lineagelog.export.satsuma.transforms import DIRECT_COPY
 
 if TYPE_CHECKING:
@@ -46,29 +45,37 @@ _JOB_TYPES = {"report": "REPORT", "model": "MODEL"}
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One event, the name that it is filed under, and what the summary needs of it."""
+    """One event, the name that it is filed under, and what the summary needs of it.
+
+    `prose` are the target fields (dataset name, path) whose transform is in natural language, and its text.
+    """
 
     name: str
     event: Json
     targets: tuple[str, ...] = ()
     covered: tuple[tuple[str, str], ...] = ()
     transforms: int = 0
+    prose: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """All events of a spec in their order, and what deserves a look."""
+    """All events of a spec in their order, and what deserves a look.
+
+    `unmapped` are the schemas that stand in no event: no mapping, report or model names them.
+    """
 
     events: tuple[Exported, ...]
     problems: tuple[Problem, ...]
     resolver: Resolver
+    unmapped: tuple[Schema, ...] = ()
 
 
 def export(spec: Spec, options: ExportOptions, progress: Callable[[int], None] | None = None) -> Export:
     """Make the events of a spec: the same spec and options give the same events.
 
     `progress` is called with the number of jobs done. Raises SettingsError when a schema has no dataset
-    namespace or two schemas have one name, SatsumaError when a report names a source that is not there.
+    namespace or two schemas have one name.
     """
     work = _Export(spec, options)
     events: list[Exported] = []
@@ -80,11 +87,15 @@ def export(spec: Spec, options: ExportOptions, progress: Callable[[int], None] |
         if progress is not None:
             progress(number)
     events += work.consumer_events()
-    return Export(tuple(events), tuple(problems), work.resolver)
+    unmapped = tuple(work.unmapped())
+    if options.standalone_schemas:
+        events += [work.dataset_event(schema) for schema in unmapped]
+        unmapped = ()
+    return Export(tuple(events), tuple(problems), work.resolver, unmapped)
 
 
 def consumers(spec: Spec) -> Iterator[tuple[Schema, tuple[str, ...]]]:
-    """The reports and models with the keys of the schemas they name as sources. Raises SatsumaError."""
+    """The reports and models with the keys of the schemas they name as sources."""
     for schema in spec.schemas.values():
         if consumer_type(schema) in _JOB_TYPES:
             yield schema, tuple(dict.fromkeys(_source_keys(schema, spec)))
@@ -93,11 +104,8 @@ def consumers(spec: Spec) -> Iterator[tuple[Schema, tuple[str, ...]]]:
 def _source_keys(schema: Schema, spec: Spec) -> Iterator[str]:
     for name in values_of(schema.metadata, "source"):
         key = find_key(name.removeprefix("@"), schema.namespace, spec.schemas)
-        if key is None:
-            hint = similar(name, spec.schemas) or "; define it or import it from the file that does"
-            message = f"{consumer_type(schema)} '{schema.key}' has the unknown source '{name}'{hint}"
-            raise SatsumaError(message, file=schema.file, line=schema.line)
-        yield key
+        if key is not None:  # the engine has refused unknown ones
+            yield key
 
 
 class _Export:
@@ -106,13 +114,19 @@ class _Export:
     def __init__(self, spec: Spec, options: ExportOptions) -> None:
         self.spec, self.options = spec, options
         self.resolver = Resolver(spec)
-        self._facets = Facets(options.producer)
+        self._facets = Facets(options.producer, self._dataset_name)
         self._names = JobNames()
         self._comments = _Comments(spec)
         self._datasets: dict[str, Json] = {}
+        self._alone: set[str] = set()  # consumers that have an event of their own
         self._identities: dict[tuple[str, str], str] = {}
         time = options.event_time.astimezone(UTC).isoformat(timespec="milliseconds")
         self._time = time.removesuffix("+00:00") + "Z"
+
+    def _dataset_name(self, name: str, at: Schema) -> str:
+        """The dataset name of a schema as another one names it; one that is not there is named all the same."""
+        key = find_key(name.removeprefix("@"), at.namespace, self.spec.schemas)
+        return self.options.dataset_name(key or name.removeprefix("@"))
 
     def mapping_events(self, lineage: Lineage) -> list[Exported]:
         mapping = lineage.mapping
@@ -125,7 +139,12 @@ class _Export:
         inputs = [self.dataset(key) for key in mapping.sources]
         outputs = [self._output(key, lineage) for key in mapping.targets]
         transforms = sum(1 for entry in lineage.entries.values() if not entry.direct)
-        made = Exported("", {}, mapping.targets, tuple(lineage.entries), transforms)
+        prose = tuple(
+            (self.dataset(key)["name"], path, "; ".join(entry.descriptions))
+            for (key, path), entry in lineage.entries.items()
+            if entry.is_prose
+        )
+        made = Exported("", {}, mapping.targets, tuple(lineage.entries), transforms, prose)
         return self._events(made, job, inputs, outputs)
 
     def consumer_events(self) -> Iterator[Exported]:
@@ -141,7 +160,15 @@ class _Export:
                 inputs = [self.dataset(key) for key in sources]
                 yield from self._events(Exported("", {}), job, inputs, [self.dataset(schema.key)])
             elif self.options.standalone_consumers and schema.key not in fed:
-                yield self._dataset_event(schema)
+                self._alone.add(schema.key)
+                yield self.dataset_event(schema)
+
+    def unmapped(self) -> Iterator[Schema]:
+        """The schemas that no mapping names, that feed no report or model, and that are none with sources."""
+        named = {key for mapping in self.spec.mappings for key in (*mapping.sources, *mapping.targets)}
+        for schema, sources in consumers(self.spec):
+            named |= {schema.key, *sources} if sources else set()
+        yield from (schema for key, schema in self.spec.schemas.items() if key not in named | self._alone)
 
     def dataset(self, key: str) -> Json:
         """A dataset with its facets, made once."""
@@ -171,20 +198,26 @@ class _Export:
         fields = {path: self._column(entry) for (schema, path), entry in lineage.entries.items() if schema == key}
         if not fields:
             return dataset
-        facet = self._facets.standard("ColumnLineageDatasetFacet", {"fields": fields})
+        content: Json = {"fields": fields}
+        if lineage.rows:
+            content["dataset"] = self._input_fields(lineage.rows)
+        facet = self._facets.standard("ColumnLineageDatasetFacet", content)
         return {**dataset, "facets": {**dataset["facets"], "columnLineage": facet}}
 
     def _column(self, entry: Entry) -> Json:
-        grouped: dict[tuple[str, str], list[Source]] = defaultdict(list)
-        for source in entry.sources:
-            grouped[source.schema, source.field].append(source)
-        column: Json = {"inputFields": [self._input_field(*at, ways) for at, ways in grouped.items()]}
+        column: Json = {"inputFields": self._input_fields(entry.sources)}
         if entry.direct:
             column["transformationDescription"] = DIRECT_COPY
         elif entry.descriptions:
             column["transformationDescription"] = "; ".join(entry.descriptions)
         column["transformationType"] = "DIRECT" if entry.direct else "INDIRECT"
         return column
+
+    def _input_fields(self, sources: Iterable[Source]) -> list[Json]:
+        grouped: dict[tuple[str, str], list[Source]] = defaultdict(list)
+        for source in sources:
+            grouped[source.schema, source.field].append(source)
+        return [self._input_field(*at, ways) for at, ways in grouped.items()]
 
     def _input_field(self, key: str, field: str, ways: list[Source]) -> Json:
         if key in self.resolver.tables:
@@ -216,7 +249,8 @@ class _Export:
             found.append(replace(made, name=filed, event=event))
         return found
 
-    def _dataset_event(self, schema: Schema) -> Exported:
+    def dataset_event(self, schema: Schema) -> Exported:
+        """A schema as an event of its own."""
         event = {**self._base("DatasetEvent"), "dataset": self.dataset(schema.key)}
         return Exported(f"{dotted(schema.key)}.dataset", event)
 
@@ -231,7 +265,8 @@ class _Export:
 def _transformation(source: Source) -> Json:
     texts = {"copy": DIRECT_COPY, "inferred": FROM_REFERENCE}
     text = texts.get(source.how, source.description)
-    return {**_HOW[source.how], "description": text, "masking": source.masks}
+    how = _HOW.get(source.how, {"type": "INDIRECT", "subtype": source.how})
+    return {**how, "description": text, "masking": source.masks}
 
 
 class _Comments:

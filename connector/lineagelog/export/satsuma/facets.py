@@ -8,7 +8,7 @@ from lineagelog.export.satsuma.columns import INFERRED, dimension_reference, ent
 from lineagelog.export.satsuma.metadata import has, note_of, prose, tags, value_of, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lineagelog.export.satsuma.columns import Table
     from lineagelog.export.satsuma.tree import Comment, Mapping, Meta, Schema
@@ -44,38 +44,26 @@ _MERGE_KEYS = (
     ("delete_flag", "deleteFlag"),
     ("delete_timestamp", "deleteTimestamp"),
 )
-_MODELLING_KEYS = frozenset(
-    [
-        "scd",
-        "natural_key",
-        "track",
-        "ignore",
-        "grain",
-        "ref",
-        "business_key",
-        "parent",
-        "driving_key",
-        "link_hubs",
-        "snapshot",
-        "measure",
-    ]
-)
-_KNOWN = {
-    *GOVERNANCE_KEYS,
-    *_MODELLING_KEYS,
-    *_CONSUMERS,
-    *(key for key, _ in _CONSUMER_KEYS),
-    "source",
-    "refresh",
+# Modelling tokens that the modelling facet always has, and those that it has for one kind of entity only.
+_MODELLING_KEYS = frozenset({"scd", "natural_key", "track", "ignore", "driving_key", "conformed", "effectivity"})
+_OF_KIND = {
+    "fact": ("grain", "ref", "snapshot"),
+    "hub": ("business_key",),
+    "satellite": ("parent",),
+    "link": ("link_hubs",),
 }
 _WARNING_TYPES = {"warning": "data_quality", "question": "open_question"}
 
 
-class Facets:
-    """Makes facets in the name of one producer."""
+type Naming = Callable[[str, Schema], str]
+"""The dataset name of a schema that another one names in its metadata."""
 
-    def __init__(self, producer: str) -> None:
-        self._producer = producer
+
+class Facets:
+    """Makes facets in the name of one producer; `naming` names the datasets that they speak of."""
+
+    def __init__(self, producer: str, naming: Naming) -> None:
+        self._producer, self._naming = producer, naming
 
     def standard(self, kind: str, content: Json) -> Json:
         """A facet of the OpenLineage specification, by the name of its definition."""
@@ -102,7 +90,7 @@ class Facets:
             facets["ownership"] = self.standard("OwnershipDatasetFacet", {"owners": owners})
         for name, kind, content in (
             ("satsuma_governance", "SatsumaGovernanceDatasetFacet", governance(table)),
-            ("satsuma_modelling", "SatsumaModellingDatasetFacet", modelling(table)),
+            ("satsuma_modelling", "SatsumaModellingDatasetFacet", modelling(table, self._naming)),
             ("satsuma_consumer", "SatsumaConsumerDatasetFacet", consumer(schema)),
             ("satsuma_warnings", "SatsumaWarningsDatasetFacet", {"warnings": warnings} if warnings else {}),
         ):
@@ -184,7 +172,7 @@ def governance(table: Table) -> Json:
         content["piiFields"] = order + sorted(leaves.difference(order))
     if fields:
         content["fieldClassifications"] = fields
-    others = _other_tokens(metadata) if content else {}
+    others = _other_tokens(table.schema) if content else {}
     return {**content, "otherTokens": others} if others else content
 
 
@@ -197,15 +185,23 @@ def _field_governance(metadata: tuple[Meta, ...]) -> Json:
     return found
 
 
-def _other_tokens(metadata: tuple[Meta, ...]) -> Json:
+def _other_tokens(schema: Schema) -> Json:
+    """The tokens that no facet of the dataset has under a key of its own."""
+    told = {*GOVERNANCE_KEYS, "source"}
+    kind = entity_type(schema)
+    if kind is not None or scd_type(schema) is not None:
+        told |= {*_MODELLING_KEYS, *_OF_KIND.get(kind or "", ())}
+    told |= {kind} if kind is not None else set()
+    if consumer_type(schema) is not None:
+        told |= {"refresh", *_CONSUMERS, *(key for key, _ in _CONSUMER_KEYS)}
     return {
         entry.key: entry.value if entry.kind == "kv" else True
-        for entry in metadata
-        if entry.kind in ("tag", "kv") and entry.key not in _KNOWN
+        for entry in schema.metadata
+        if entry.kind in ("tag", "kv") and entry.key not in told
     }
 
 
-def modelling(table: Table) -> Json:
+def modelling(table: Table, naming: Naming) -> Json:
     """What a Kimball or Data Vault schema says about itself; nothing for any other schema."""
     schema = table.schema
     metadata, present, kind = schema.metadata, tags(schema.metadata), entity_type(schema)
@@ -213,13 +209,14 @@ def modelling(table: Table) -> Json:
         return {}
     content: Json = {"entityType": kind} if kind is not None else {}
     if kind == "fact":
-        content |= _fact(table)
+        content |= _fact(table, naming)
     elif kind == "hub":
         content |= _one_or_many("businessKey", values_of(metadata, "business_key"))
     elif kind == "link":
-        content |= _listed("linkHubs", values_of(metadata, "link_hubs"))
+        content |= _listed("linkHubs", tuple(naming(hub, schema) for hub in values_of(metadata, "link_hubs")))
     elif kind == "satellite":
-        content |= _one_or_many("parent", values_of(metadata, "parent"))
+        parents = tuple(naming(parent, schema) for parent in values_of(metadata, "parent"))
+        content |= _one_or_many("parent", parents)
     if "conformed" in present:
         content["conformed"] = True
     if scd_type(schema) is not None:
@@ -234,12 +231,13 @@ def modelling(table: Table) -> Json:
     return content
 
 
-def _fact(table: Table) -> Json:
+def _fact(table: Table, naming: Naming) -> Json:
     metadata = table.schema.metadata
     content = _listed("grain", values_of(metadata, "grain"))
     references: list[Json] = []
     for value in values_of(metadata, "ref"):
         dimension, field = dimension_reference(value)
+        dimension = naming(dimension, table.schema)
         references.append({"dimension": dimension, "joinField": field} if field else {"dimension": dimension})
     if references:
         content["dimensionRefs"] = references

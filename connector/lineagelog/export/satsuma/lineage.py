@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineagelog.export.satsuma.columns import Table, bare, table_of
+from lineagelog.export.satsuma.conditions import bare_fields, description, named_in
+from lineagelog.export.satsuma.definitions import find_key
+from lineagelog.export.satsuma.masking import masks
+from lineagelog.export.satsuma.metadata import values_of
 from lineagelog.export.satsuma.transforms import read_transform
-from lineagelog.export.satsuma.tree import Arrow, Mapping, Path, Problem, qualified
+from lineagelog.export.satsuma.tree import Arrow, Condition, Mapping, Path, Problem, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +24,10 @@ CONTAINERS = frozenset({"each", "flatten", "nested"})
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A field that a target field comes from, and how: `copy`, `transform` or `inferred` from a reference."""
+    """A field that a target field comes from, and how.
+
+    `how` is `copy`, `transform` or `inferred` from a reference; of what decides on whole rows JOIN, FILTER, ….
+    """
 
     schema: str
     field: str
@@ -37,6 +44,7 @@ class Entry:
     sources: list[Source] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
     direct: bool = True
+    is_prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class Lineage:
     entries: dict[tuple[str, str], Entry]
     problems: tuple[Problem, ...]
     arrow_lines: dict[int, str]  # the line of an arrow to its target's path
+    rows: tuple[Source, ...] = ()  # what decides which rows there are: joins and filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,7 @@ class _Found:
     schema: str
     path: str
     declared: bool
+    rivals: tuple[str, ...] = ()  # further sources that declare a bare field
 
 
 type _Prefix = Path | None
@@ -73,11 +83,12 @@ class Resolver:
         """The column lineage of a mapping."""
         work = _Work(self, mapping)
         work.walk(mapping.arrows, None, None)
+        work.conditions()
         if not mapping.targets:
             work.report(mapping, f"{mapping.label} has no target")
         if not mapping.sources:
             work.report(mapping, f"{mapping.label} has no source")
-        return Lineage(mapping, work.entries, tuple(work.problems), work.arrow_lines)
+        return Lineage(mapping, work.entries, tuple(work.problems), work.arrow_lines, tuple(work.rows))
 
     def reference(self, reference: AtReference, mapping: Mapping) -> _Found | str | None:
         """The field that an @reference means, the key of a schema if it means one, or None.
@@ -129,9 +140,9 @@ class Resolver:
         if named is not None and named.declared:
             return named
         whole = ".".join(names)
-        for key in side:
-            if whole in self.tables[key].fields:
-                return _Found(key, whole, True)
+        owners = [key for key in side if whole in self.tables[key].fields]
+        if owners:
+            return _Found(owners[0], whole, True, tuple(owners[1:]))
         for key in side:
             if whole in self.tables[key].mechanical:
                 return _Found(key, whole, True)
@@ -152,8 +163,11 @@ class _Work:
         self.entries: dict[tuple[str, str], Entry] = {}
         self.problems: list[Problem] = []
         self.arrow_lines: dict[int, str] = {}
+        self.rows: list[Source] = []
+        tables = [resolver.tables[key] for key in mapping.sources]
+        self._names = frozenset(field.name for table in tables for field in table.fields.values())
 
-    def report(self, at: Arrow | Mapping, message: str) -> None:
+    def report(self, at: Arrow | Mapping | Condition, message: str) -> None:
         self.problems.append(Problem(message, self.mapping.file, at.line, at.column))
 
     def walk(self, arrows: Iterable[Arrow], source: _Prefix, target: _Prefix) -> None:
@@ -180,12 +194,19 @@ class _Work:
         entry.direct = entry.direct and transform is None and bool(sources)
         if transform is not None and transform.description not in entry.descriptions:
             entry.descriptions.append(transform.description)
+        masked = arrow.body is not None and masks(arrow.body, self._names, self._named_transform)
         for path in sources:
-            self._source(arrow, path, entry, transform)
+            self._source(arrow, path, entry, transform, masked=masked)
         if transform is not None:
+            entry.is_prose = entry.is_prose or transform.is_prose
             self._inferred(arrow, found, entry, transform)
 
-    def _source(self, arrow: Arrow, path: Path, entry: Entry, transform: Transform | None) -> None:
+    def _named_transform(self, name: str) -> str | None:
+        transforms = self.resolver.spec.transforms
+        key = find_key(name, self.mapping.namespace, transforms)
+        return transforms[key] if key is not None else None
+
+    def _source(self, arrow: Arrow, path: Path, entry: Entry, transform: Transform | None, *, masked: bool) -> None:
         found = self.resolver.locate(path, self.mapping.sources)
         if found is None:
             return
@@ -196,19 +217,24 @@ class _Work:
         elif not found.declared:
             sides = ", ".join(f"'{key}'" for key in self.mapping.sources)
             self.report(arrow, f"source field '{_shown(path)}' is not declared in {sides}")
+        if found.rivals:
+            others = ", ".join(f"'{key}'" for key in found.rivals)
+            better = f"{bare(found.schema)}.{found.path}"
+            shown = f"source field '{_shown(path)}' is declared in '{found.schema}' and in {others}"
+            self.report(arrow, f"{shown}; the first counts: write {better}, or the one that is meant")
         if found.path and transform is None:
             add(entry, Source(found.schema, found.path, "copy", "", masks=False))
         elif found.path and transform is not None:
-            add(entry, Source(found.schema, found.path, "transform", transform.description, transform.masks))
+            add(entry, Source(found.schema, found.path, "transform", transform.description, masked))
 
     def _inferred(self, arrow: Arrow, target: _Found, entry: Entry, transform: Transform) -> None:
-        """The fields that the transform's prose refers to; a field of the target is no source."""
+        """The fields that the transform's prose refers to: of sources, and other fields of the target."""
         for reference in transform.references:
             found = self.resolver.reference(reference, self.mapping)
             if found is None:
                 self.report(arrow, f"{reference} refers to nothing that is known")
-            elif isinstance(found, _Found) and not self._is_target(found, target):
-                if found.schema not in self.mapping.sources:
+            elif isinstance(found, _Found) and (found.schema, found.path) != (target.schema, target.path):
+                if found.schema not in (*self.mapping.sources, *self.mapping.targets):
                     self.report(
                         arrow,
                         f"{reference} refers to '{found.schema}', which is no source of the mapping",
@@ -217,10 +243,43 @@ class _Work:
                 if (found.schema, found.path) not in known:
                     add(entry, Source(found.schema, found.path, "inferred", "", masks=False))
 
-    def _is_target(self, found: _Found, target: _Found) -> bool:
-        if found.schema in self.mapping.sources:
-            return (found.schema, found.path) == (target.schema, target.path)
-        return found.schema in self.mapping.targets
+    def conditions(self) -> None:
+        """The fields that joins and filters name: those of the `source` block, and those on lists that are read."""
+        for condition in self.mapping.conditions:
+            before = len(self.rows)
+            for named in named_in(condition, self.mapping):
+                found = self.resolver.reference(named.reference, self.mapping)
+                if isinstance(found, _Found) and found.schema not in self.mapping.targets:
+                    self._row(found.schema, found.path, named.use, description(condition))
+                elif found is None and named.sure:
+                    self.report(condition, f"{named.reference} refers to nothing that is known")
+            if condition.schema is not None:
+                for path in bare_fields(condition.text, self.resolver.tables[condition.schema]):
+                    self._row(condition.schema, path, "FILTER", description(condition))
+            if len(self.rows) == before:
+                self.report(condition, "this text about the rows names no field of a source: write @schema.field")
+        for schema, path in self._lists_read():
+            table = self.resolver.tables[schema]
+            for text in values_of(table.fields[path].metadata, "filter"):
+                for field_path in bare_fields(text, table, path):
+                    self._row(schema, field_path, "FILTER", text)
+
+    def _lists_read(self) -> list[tuple[str, str]]:
+        """The records and lists around the fields that the mapping reads."""
+        read = [(source.schema, source.field) for entry in self.entries.values() for source in entry.sources]
+        around = [
+            (schema, path[:end])
+            for schema, path in read
+            if schema in self.mapping.sources
+            for end in range(len(path))
+            if path[end] == "." and path[:end] in self.resolver.tables[schema].fields
+        ]
+        return list(dict.fromkeys(around))
+
+    def _row(self, schema: str, path: str, use: str, text: str) -> None:
+        source = Source(schema, path, use, text, masks=False)
+        if source not in self.rows:
+            self.rows.append(source)
 
 
 def add(entry: Entry, source: Source) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import TYPE_CHECKING
 
 from lineagelog.export.satsuma.cursor import STRINGS, Cursor, unquote, untick
 from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.tree import Meta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # A bare one of these behind a value almost always means a forgotten comma, so it never belongs to the value
 # (language specification 7.1, tag value boundaries).
@@ -36,20 +40,24 @@ class MetadataParser(Cursor):
 
     def _entry(self) -> Meta:
         key = self.expect("name", "a metadata tag")
+        if key in ("enum", "slice") and self.kind != "{":
+            self.fail(f"'{{' with the values of '{key}'")
         if key == "note":
             return Meta("note", key, self.string('the note\'s text in "…"'))
-        if key in ("enum", "slice") and self.kind == "{":
+        if key in ("enum", "slice"):
             return Meta(key, key, values=split_list(self._braces()))
         start = self.at
         while self._value_part():
             pass
         if self.at == start:
             return Meta("tag", key)
+        value = self.text[self.starts[start] : self.ends[self.at - 1]]
+        places = tuple(self.source.place(self.starts[start] + offset) for offset in _item_offsets(value))
         if self.at - start == 1 and self.kinds[start] in STRINGS:
-            return Meta("kv", key, unquote(self.lexeme(start)))
-        if self.at - start == 1 and self.kinds[start] == "backtick":
-            return Meta("kv", key, untick(self.lexeme(start)))
-        return Meta("kv", key, self.text[self.starts[start] : self.ends[self.at - 1]])
+            value = unquote(value)
+        elif self.at - start == 1 and self.kinds[start] == "backtick":
+            value = untick(value)
+        return Meta("kv", key, value, places=places)
 
     def _value_part(self) -> bool:
         """Step over one part of a value; False where the value ends."""
@@ -91,8 +99,21 @@ def split_list(value: str) -> tuple[str, ...]:
     text = value.strip()
     if not (text.startswith("{") and text.endswith("}")):
         return (text,) if text else ()
-    items = (found.group().strip() for found in _ITEM.finditer(text[1:-1]))
-    return tuple(item[1:-1] if item[:1] in ('"', "`") else item for item in items if item)
+    return tuple(item[1:-1] if item[:1] in ('"', "`") else item for item, _ in _items(text))
+
+
+def _items(braced: str) -> Iterator[tuple[str, int]]:
+    """The items of `{a, "b c"}` as written, each with its offset."""
+    for found in _ITEM.finditer(braced, 1, len(braced) - 1):
+        item = found.group().strip()
+        if item:
+            yield item, found.start() + len(found.group()) - len(found.group().lstrip())
+
+
+def _item_offsets(value: str) -> list[int]:
+    if not (value.startswith("{") and value.endswith("}")):
+        return [0]
+    return [offset for _, offset in _items(value)]
 
 
 def prose(text: str) -> str:

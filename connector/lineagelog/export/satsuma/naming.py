@@ -47,6 +47,9 @@ class JobNames:
         return name
 
 
-def run_id(job_namespace: str, name: str) -> str:
-    """The run id of a job: UUID version 5 of `job namespace/job name` in the URL namespace."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{job_namespace}/{name}"))
+def run_id(job_namespace: str, name: str, version: str = "") -> str:
+    """The run id of a job: UUID version 5 of `job namespace/job name` in the URL namespace.
+
+    With a version, of `job namespace/job name#version`.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{job_namespace}/{name}" + (f"#{version}" if version else "")))

@@ -51,6 +51,7 @@ class ExportOptions:
     producer: str = PRODUCER
     consumer_namespaces: tuple[tuple[str, str], ...] = ()
     standalone_consumers: bool = False
+    standalone_schemas: bool = False
 
     def __post_init__(self) -> None:
         if self.event_time.tzinfo is None:

@@ -17,10 +17,12 @@ from lineagelog.export.satsuma.lexer import END
 from lineagelog.export.satsuma.text import SourceText
 from lineagelog.export.satsuma.tree import (
     Comment,
+    Condition,
     Field,
     File,
     Import,
     MappingBlock,
+    Namespace,
     Reference,
     SchemaBlock,
     Spread,
@@ -59,6 +61,7 @@ class _Parser(ArrowParser):
         super().__init__(source)
         self.namespace: str | None = None
         self.imports: list[Import] = []
+        self.namespaces: list[Namespace] = []
         self.schemas: list[SchemaBlock] = []
         self.fragments: list[SchemaBlock] = []
         self.transforms: list[TransformBlock] = []
@@ -70,6 +73,7 @@ class _Parser(ArrowParser):
         return File(
             path=self.source.file,
             imports=tuple(self.imports),
+            namespaces=tuple(self.namespaces),
             schemas=tuple(self.schemas),
             fragments=tuple(self.fragments),
             transforms=tuple(self.transforms),
@@ -89,9 +93,10 @@ class _Parser(ArrowParser):
                 self.fail(f"a block ({_BLOCKS})")
 
     def _namespace(self) -> None:
+        place = self.place()
         self.take()
         self.namespace = self.name("the namespace's name")
-        self.metadata()
+        self.namespaces.append(Namespace(self.namespace, self.metadata(), *place))
         self.open()
         while self.kind != "}":
             if not self._definition():
@@ -174,6 +179,8 @@ class _Parser(ArrowParser):
                 items.append(self._spread())
             elif kind == "name" and self.peek() == "{" and self.is_word("note"):
                 notes.extend(self._note_block())
+            elif self.is_word("note"):
+                self.fail_reserved()
             elif kind in NAMES:
                 items.append(self._field(depth))
             else:
@@ -227,8 +234,9 @@ class _Parser(ArrowParser):
     def _note_block(self) -> list[str]:
         self.take()
         self.open()
+        alone = self.kind == "triple"
         texts = [self.string('the note\'s text in "…"')]
-        while self.kind in STRINGS:
+        while self.kind in STRINGS and not alone:
             texts.append(self.string("a text"))
         self.close("a text in quotes or '}'")
         return texts
@@ -259,6 +267,7 @@ class _Parser(ArrowParser):
         self.open()
         sources: list[Reference] = []
         targets: list[Reference] = []
+        conditions: list[Condition] = []
         notes: list[str] = []
         arrows: list[Arrow] = []
         while self.kind != "}":
@@ -266,9 +275,11 @@ class _Parser(ArrowParser):
             if opens and self.is_word("note"):
                 notes.append("\n".join(self._note_block()))
             elif opens and self.is_word("source"):
-                sources.extend(self._references("source"))
+                self._references("source", sources, conditions)
             elif opens and self.is_word("target"):
-                targets.extend(self._references("target"))
+                self._references("target", targets, [])
+            elif any(map(self.is_word, ("note", "source", "target"))):
+                self.fail_reserved()
             else:
                 arrows.append(self.arrow(0))
         self.close()
@@ -284,25 +295,32 @@ class _Parser(ArrowParser):
             notes=tuple(notes),
             sources=tuple(sources),
             targets=tuple(targets),
+            conditions=tuple(conditions),
             arrows=tuple(arrows),
         )
 
-    def _references(self, side: str) -> list[Reference]:
-        """The schemas of a `source` or `target` block; its quoted texts (joins, filters) are prose."""
+    def _references(self, side: str, found: list[Reference], conditions: list[Condition]) -> None:
+        """The schemas of a `source` or `target` block, and what it says about their rows: joins and filters."""
         self.take()
         self.open()
-        found: list[Reference] = []
         while True:
             line, column = self.place()
+            name = None
             if self.kind in STRINGS:
-                self.take()
+                conditions.append(Condition(self.string("a text"), None, line, column))
             else:
-                found.append(Reference(self._qualified_name(f"a schema's name in '{side}'"), line, column))
-            self.metadata()
+                name = self._qualified_name(f"a schema's name in '{side}'")
+                found.append(Reference(name, line, column))
+            conditions.extend(
+                Condition(entry.value, name, *entry.places[0])
+                for entry in self.metadata()
+                if entry.kind == "kv" and entry.key in ("filter", "join")
+            )
             self.accept(",")
             if self.kind == "}":
-                self.close()
-                return found
+                return self.close()
+            if side == "target":
+                self.fail("'}': a target block names one schema, a further one stands in a target block of its own")
 
     def _comments(self) -> tuple[Comment, ...]:
         """The `//!` and `//?` comments, each with the block that it stands in."""

@@ -1,4 +1,4 @@
-"""What the text of a transform says: its description, the fields that it refers to, whether it masks."""
+"""What the text of a transform says: its description, the fields that it refers to, whether it is prose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lineagelog.export.satsuma.arrows import BodyReader
-from lineagelog.export.satsuma.cursor import untick
+from lineagelog.export.satsuma.cursor import STRINGS, untick
 from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.metadata import prose
 from lineagelog.export.satsuma.text import SatsumaError
@@ -20,10 +20,6 @@ _REFERENCE = re.compile(
     rf"""(?<![^\s(\[{{,;"'=:|])@(?P<first>{_PART})(?:::(?P<scoped>{_PART}))?(?P<rest>(?:\.{_PART})*)"""
 )
 _NAME_PART = re.compile(_PART)
-_MASKING = re.compile(
-    r"(?<![A-Za-z])(?:mask|redact|hash|md5|sha\d*|encrypt|tokeni[sz]e|anonymi[sz]e|pseudonymi[sz]e)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Transform:
 
     description: str
     references: tuple[AtReference, ...]
-    masks: bool
+    is_prose: bool  # written in natural language, at least one step of it
 
 
 @lru_cache(maxsize=16384)
@@ -53,7 +49,18 @@ def read_transform(body: str) -> Transform:
     One quoted text is given without its quotes; one value map as `value map: R→retail, B→business`;
     everything else as written, without comments and with white space folded.
     """
-    return Transform(_description(body), references(body), _MASKING.search(body) is not None)
+    return Transform(_description(body), references(body), _is_prose(body))
+
+
+def _is_prose(body: str) -> bool:
+    """Whether a quoted text is a step of its own: arguments of functions and value maps are none."""
+    reader = BodyReader(body)
+    depth = 0
+    for kind in reader.kinds:
+        if kind in STRINGS and not depth:
+            return True
+        depth += (kind in ("(", "{")) - (kind in (")", "}"))
+    return False
 
 
 def _description(body: str) -> str:
@@ -76,10 +83,12 @@ def _bare(text: str) -> str:
 
 def references(text: str) -> tuple[AtReference, ...]:
     """The `@` references of a text in their order, each once."""
-    if "@" not in text:
-        return ()
-    found = (_reference(match) for match in _REFERENCE.finditer(text))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(reference for _, reference in located_references(text)))
+
+
+def located_references(text: str) -> list[tuple[int, AtReference]]:
+    """The `@` references of a text with their offsets."""
+    return [(match.start(), _reference(match)) for match in _REFERENCE.finditer(text)] if "@" in text else []
 
 
 def _reference(match: re.Match[str]) -> AtReference:

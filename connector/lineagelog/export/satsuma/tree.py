@@ -9,17 +9,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as Mapped
 
 
+CONSUMERS = frozenset({"report", "model", "ml_model"})
+"""The tags of schemas that are jobs themselves when they name their sources."""
+
+
 @dataclass(frozen=True, slots=True)
 class Meta:
     """One entry in `( )`: a bare tag, a key with a value, `enum {…}`, `slice {…}` or a note.
 
     `value` is the text as written, without the quotes if it is one quoted string; `{a, b}` keeps its braces.
+    `places` are the lines and columns of the value's items, one for each that `split_list` finds.
     """
 
     kind: str  # tag, kv, enum, slice or note
     key: str
     value: str = ""
     values: tuple[str, ...] = ()
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,19 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What a mapping's `source` block says about its rows: a join in prose, or the `filter` of one schema.
+
+    `schema` is the name (in a `Mapping` the key) of the schema whose bare fields the text may name, if any.
+    """
+
+    text: str
+    schema: str | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """What the named blocks share; `name` is None for an anonymous mapping, `end` the offset behind `}`."""
 
@@ -109,6 +128,7 @@ class MappingBlock(Block):
 
     sources: tuple[Reference, ...]
     targets: tuple[Reference, ...]
+    conditions: tuple[Condition, ...]
     arrows: tuple[Arrow, ...]
 
 
@@ -125,6 +145,16 @@ class Import:
 
     names: tuple[str, ...]
     path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """`namespace name (metadata) { }`: one of the blocks that a namespace is opened with."""
+
+    name: str
+    metadata: tuple[Meta, ...]
     line: int
     column: int
 
@@ -148,6 +178,7 @@ class File:
 
     path: str
     imports: tuple[Import, ...]
+    namespaces: tuple[Namespace, ...]
     schemas: tuple[SchemaBlock, ...]
     fragments: tuple[SchemaBlock, ...]
     transforms: tuple[TransformBlock, ...]
@@ -183,6 +214,7 @@ class Mapping:
     notes: tuple[str, ...]
     sources: tuple[str, ...]
     targets: tuple[str, ...]
+    conditions: tuple[Condition, ...]
     arrows: tuple[Arrow, ...]
 
     @property
@@ -218,6 +250,9 @@ class Spec:
     """What an engine reads from a workspace: the same values whichever engine it is."""
 
     schemas: Mapped[str, Schema]
+    transforms: Mapped[str, str]  # named transforms: their pipe text by key
+    fragments: frozenset[str]
+    names: Mapped[str, str]  # every definition's key, and the file that it is in
     mappings: tuple[Mapping, ...]
     comments: tuple[Comment, ...]
     files: tuple[str, ...]

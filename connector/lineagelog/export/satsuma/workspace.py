@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from lineagelog.errors import InputError
 from lineagelog.export.satsuma.definitions import Definitions, find_key, similar
 from lineagelog.export.satsuma.imports import import_problems, imported_path
+from lineagelog.export.satsuma.metadata import split_list
 from lineagelog.export.satsuma.parser import parse_source
 from lineagelog.export.satsuma.spreads import expand
 from lineagelog.export.satsuma.text import SatsumaError, SourceText
-from lineagelog.export.satsuma.tree import Mapping, Problem, Schema, Spec, Spread
+from lineagelog.export.satsuma.tree import CONSUMERS, Mapping, Problem, Reference, Schema, Spec, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lineagelog.export.satsuma.tree import File, Import, MappingBlock, Reference, SchemaBlock
+    from lineagelog.export.satsuma.tree import File, Import, MappingBlock, SchemaBlock
 
 
 class Engine(Protocol):
@@ -98,17 +100,81 @@ def _settle(loader: _Loader) -> Spec:
     definitions = Definitions(files, loader.sources)
     schemas: dict[str, Schema] = {}
     for block, file in definitions.schemas.values():
+        _check_sources(block, file, definitions)
         schemas[block.key] = _schema(block, file, definitions)
     mappings: list[Mapping] = []
     for tree in files:
         mappings += [_mapping(mapping, tree.path, definitions, schemas) for mapping in tree.mappings]
     return Spec(
         schemas=schemas,
+        transforms=definitions.transforms,
+        fragments=frozenset(definitions.fragments),
+        names={
+            block.key: file.path
+            for file in files
+            for block in (*file.schemas, *file.fragments, *file.transforms, *file.mappings)
+            if block.name
+        },
         mappings=tuple(mappings),
         comments=tuple(comment for file in files for comment in file.comments),
         files=tuple(loader.files),
-        problems=(*loader.problems, *import_problems(loader.files, definitions), *_repeated(files)),
+        problems=(
+            *loader.problems,
+            *import_problems(loader.files, definitions),
+            *_repeated(files),
+            *_defined_twice(files),
+            *_namespace_conflicts(files),
+        ),
     )
+
+
+def _check_sources(block: SchemaBlock, file: str, definitions: Definitions) -> None:
+    """Raise SatsumaError at the first unknown source of a report or model."""
+    kind = next((entry.key for entry in block.metadata if entry.kind == "tag" and entry.key in CONSUMERS), None)
+    for entry in block.metadata if kind is not None else ():
+        if entry.kind != "kv" or entry.key != "source":
+            continue
+        for name, (line, column) in zip(split_list(entry.value), entry.places, strict=True):
+            if find_key(name.removeprefix("@"), block.namespace, definitions.schemas) is None:
+                hint = similar(name, definitions.schemas) or "; define it or import it from the file that does"
+                message = f"{kind} '{block.key}' has the unknown source '{name}'{hint}"
+                raise definitions.error(file, Reference(name, line, column), message)
+
+
+def _namespace_conflicts(files: Iterable[File]) -> Iterator[Problem]:
+    """Namespaces whose blocks say different things about them."""
+    known: dict[tuple[str, str], tuple[str, str]] = {}
+    for file in files:
+        for space in file.namespaces:
+            for entry in space.metadata:
+                said = (entry.value, f"{file.path}:{space.line}")
+                value, place = known.setdefault((space.name, entry.key), said)
+                if value != entry.value:
+                    message = f"namespace '{space.name}' has another '{entry.key}' than in {place}"
+                    yield Problem(message, file.path, space.line, space.column)
+
+
+def _defined_twice(files: Iterable[File]) -> Iterator[Problem]:
+    """Definitions that share a name, whatever their kinds: there is one name space (language specification 2.8)."""
+    earlier: dict[str, tuple[str, str]] = {}
+    for file in files:
+        blocks = [
+            (block, kind)
+            for kind, group in (
+                ("schema", file.schemas),
+                ("fragment", file.fragments),
+                ("transform", file.transforms),
+                ("mapping", file.mappings),
+            )
+            for block in group
+            if block.name
+        ]
+        for block, kind in sorted(blocks, key=lambda found: found[0].start):
+            if block.key in earlier:
+                other, place = earlier[block.key]
+                message = f"{kind} '{block.key}' has the name of the {other} in {place}; rename one of the two"
+                yield Problem(message, file.path, block.line, block.column)
+            earlier.setdefault(block.key, (kind, f"{file.path}:{block.line}"))
 
 
 def _repeated(files: Iterable[File]) -> Iterator[Problem]:
@@ -138,6 +204,7 @@ def _mapping(block: MappingBlock, file: str, definitions: Definitions, schemas: 
         keys = (_referred(item, which, block, file, definitions, schemas) for item in references)
         return tuple(dict.fromkeys(keys))
 
+    names = {item.name: _referred(item, "source", block, file, definitions, schemas) for item in block.sources}
     return Mapping(
         namespace=block.namespace,
         name=block.name,
@@ -148,6 +215,7 @@ def _mapping(block: MappingBlock, file: str, definitions: Definitions, schemas: 
         notes=block.notes,
         sources=side(block.sources, "source"),
         targets=side(block.targets, "target"),
+        conditions=tuple(replace(item, schema=names.get(item.schema or "")) for item in block.conditions),
         arrows=block.arrows,
     )
 

@@ -1,0 +1,105 @@
+"""What earlier loads of specs left in the store: a changed job is a new run, and a job that is gone is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lineagelog.read import Reader, Run
+
+type Json = dict[str, Any]
+
+_EVER = (datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
+INTEGRATION = "SATSUMA"
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The events of a load as they continue earlier ones: `changed` and `gone` are names of jobs."""
+
+    events: tuple[Json, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def earlier_events(reader: Reader, job_namespace: str) -> dict[str, Json]:
+    """The newest event of each job that a load of specs left, by the job's name."""
+    from lineagelog.read import Window
+
+    newest: dict[str, Run] = {}
+    for run in reader.runs(Window(*_EVER), namespace=job_namespace):
+        known = newest.get(run.job_name)
+        later = known is None or (run.last_event_time, run.first_event_time) >= (
+            known.last_event_time, known.first_event_time,
+        )  # fmt: skip
+        if (run.integration or "").upper() == INTEGRATION and later:
+            newest[run.job_name] = run
+    found: dict[str, Json] = {}
+    for name, run in newest.items():
+        window = Window(run.last_event_time, run.last_event_time + timedelta(microseconds=1))
+        for row in reader.events(window, job=name, namespace=job_namespace, content=True):
+            text = row.event if row.raw is None else row.raw
+            if row.run_id == run.run_id and text is not None:
+                found[name] = orjson.loads(text)
+    return found
+
+
+def continue_events(
+    events: Iterable[Json], earlier: dict[str, Json], *, time_given: bool, retire: datetime | None
+) -> Continued:
+    """Give the events of a changed job the id of a run of its own, and end the jobs that are gone, if asked to.
+
+    An unchanged job keeps its run, and its time unless one was given, so that loading it again stores nothing new.
+    `retire` is the time at which the jobs that are gone end: by a run that reads and writes nothing.
+    """
+    made: list[Json] = []
+    changed: dict[str, None] = {}
+    names: set[str] = set()
+    for event in events:
+        name = event.get("job", {}).get("name", "")
+        names.add(name)
+        before = earlier.get(name)
+        if before is None or "run" not in event:
+            made.append(event)
+        elif _content(event) == _content(before):
+            kept = {"run": {**event["run"], "runId": before["run"]["runId"]}}
+            made.append(event | kept if time_given else event | kept | {"eventTime": before["eventTime"]})
+        else:
+            changed[name] = None
+            made.append(event | {"run": {**event["run"], "runId": _next_run(event, before)}})
+    gone = [name for name, event in earlier.items() if name not in names and _content(event) != _ended(event)]
+    if retire is not None:
+        made += [_last_event(earlier[name], retire) for name in gone]
+    return Continued(tuple(made), tuple(changed), tuple(gone))
+
+
+def _content(event: Json) -> bytes:
+    """What an event says, but for its time and run."""
+    said = [event["job"], event.get("inputs", []), event.get("outputs", [])]
+    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+
+
+def _ended(event: Json) -> bytes:
+    return _content({**event, "inputs": [], "outputs": []})
+
+
+def _next_run(event: Json, before: Json) -> str:
+    """The run id of a job's next version: it depends on what came before, so that a spec may change back."""
+    import hashlib
+
+    from lineagelog.export.satsuma.naming import run_id
+
+    version = hashlib.sha256(_content(event) + str(before["run"]["runId"]).encode()).hexdigest()
+    return run_id(event["job"]["namespace"], event["job"]["name"], version)
+
+
+def _last_event(before: Json, time: datetime) -> Json:
+    text = time.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    last = {**before, "eventTime": text, "eventType": "COMPLETE", "inputs": [], "outputs": []}
+    return last | {"run": {"runId": _next_run(last, before), "facets": {}}}
