@@ -52,11 +52,13 @@ def _init(
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
 def _ddl(session: Session) -> None:
     """Print the SQL statements that `store init` runs. Needs no database."""
-    from lineagelog.store import LogStoreSchema
+    from lineagelog.store import LogStoreSchema, views
 
     schema = LogStoreSchema(session.settings.schema_name)
-    for statement in (*schema.ddl_statements(), *schema.comment_statements()):
-        print(f"{statement.strip()};\n")
+    print("BEGIN;\n")
+    for statement in (*schema.ddl_statements(), *schema.comment_statements(), *views.statements(schema)):
+        print(f"{statement.strip().removesuffix(';')};\n")
+    print("COMMIT;")
 
 
 @command(group, "verify", "lineagelog store verify", "lineagelog store verify --json | jq .difference_count")

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, select
 from lineagelog.errors import SettingsError, StoreTooNew, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 
-from . import tables
+from . import tables, views
 from .engine import driver_connection, translate, translated_errors
 from .partitions import MISSING_PARTITION, Partitions, advisory_key, months_of
 from .schema import LogStoreSchema
@@ -116,6 +116,7 @@ class LogStore:
             if self._commented(connection) is False:
                 for statement in self.schema.comment_statements():
                     connection.execute(statement)
+            views.install(connection, self.schema)
             connection.commit()
         self.check_version()
 

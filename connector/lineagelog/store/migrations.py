@@ -62,5 +62,9 @@ def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
     return (_same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
 
 
-STEPS: Final = (Step(2, "offsets of Kafka partitions", _kafka_offsets),)
+def _views(table: Qualified) -> tuple[str, ...]:
+    return (f"ALTER TABLE {table(tables.STORE_TABLE)} ADD COLUMN IF NOT EXISTS views text",)
+
+
+STEPS: Final = (Step(2, "offsets of Kafka partitions", _kafka_offsets), Step(3, "views", _views))
 """A later version is one more line."""
