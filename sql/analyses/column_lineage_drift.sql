@@ -68,7 +68,7 @@ seen AS MATERIALIZED (
     FROM occurrence
     GROUP BY job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column, runs
 ),
-change AS (
+change AS MATERIALIZED (
     SELECT s.*, 'new' AS change, first AS shown, first - 1 AS without
     FROM seen s
     WHERE first > :'runs'::bigint
@@ -76,20 +76,32 @@ change AS (
     SELECT s.*, 'lost', last + patience, runs - last
     FROM seen s
     WHERE runs - last >= patience AND present >= :'runs'::bigint
+),
+-- one join for the three executions that tell of a change, which PostgreSQL would otherwise join with each other first
+told AS (
+    SELECT
+        c.job_key, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace, c.from_name,
+        c.from_column, c.present, c.without, c.runs,
+        min(e.job_namespace) AS job_namespace, min(e.job_name) AS job_name,
+        min(e.at) FILTER (WHERE e.number = c.shown) AS shown_at,
+        min(e.execution_id) FILTER (WHERE e.number = c.shown) AS run_id,
+        min(e.at) FILTER (WHERE e.number = c.first) AS first_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.first) AS first_run_id,
+        min(e.at) FILTER (WHERE e.number = c.last) AS last_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.last) AS last_run_id
+    FROM (SELECT *, unnest(ARRAY[shown, first, last]) AS number FROM change) c
+    JOIN execution e USING (job_key, number)
+    GROUP BY c.job_key, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace, c.from_name,
+             c.from_column, c.present, c.without, c.runs
 )
 SELECT
-    u.job_namespace, u.job_name, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace,
-    c.from_name, c.from_column, c.present, c.without, c.runs, u.at AS shown_at, u.execution_id AS run_id,
-    f.at AS first_seen, f.execution_id AS first_run_id, l.at AS last_seen, l.execution_id AS last_run_id,
+    t.*,
     EXISTS (
         SELECT FROM seen o
-        WHERE o.job_key = c.job_key AND o.dataset_namespace = c.dataset_namespace AND o.dataset_name = c.dataset_name
-          AND o.column_name = c.column_name AND o.last = o.runs AND o.from_name IS NOT NULL
+        WHERE o.job_key = t.job_key AND o.dataset_namespace = t.dataset_namespace AND o.dataset_name = t.dataset_name
+          AND o.column_name = t.column_name AND o.last = o.runs AND o.from_name IS NOT NULL
     ) AS still_fed
-FROM change c
-JOIN execution u ON u.job_key = c.job_key AND u.number = c.shown
-JOIN execution f ON f.job_key = c.job_key AND f.number = c.first
-JOIN execution l ON l.job_key = c.job_key AND l.number = c.last
-WHERE u.at >= :'from'::timestamptz
-ORDER BY u.at, u.job_namespace, u.job_name, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace,
-         c.from_name, c.from_column;
+FROM told t
+WHERE t.shown_at >= :'from'::timestamptz
+ORDER BY t.shown_at, t.job_namespace, t.job_name, t.dataset_namespace, t.dataset_name, t.column_name, t.from_namespace,
+         t.from_name, t.from_column;

@@ -52,7 +52,7 @@ gap AS (
     ) missing
     GROUP BY job_key, kind, dataset_key, target_key
 ),
-change AS (
+change AS MATERIALIZED (
     SELECT
         job_key, kind, dataset_key, target_key, runs, present, first, last,
         'new' AS change, first AS shown, first - 1 AS without
@@ -65,22 +65,34 @@ change AS (
     FROM seen
     JOIN gap USING (job_key, kind, dataset_key, target_key)
     WHERE runs - last >= greatest(coalesce(gap, 1), :'runs'::bigint)
+),
+-- one join for the three executions that tell of a change, which PostgreSQL would otherwise join with each other first
+told AS (
+    SELECT
+        c.job_key, c.change, c.kind, c.dataset_key, c.target_key, c.present, c.without, c.runs,
+        min(e.job_namespace) AS job_namespace, min(e.job_name) AS job_name,
+        min(e.at) FILTER (WHERE e.number = c.shown) AS shown_at,
+        min(e.execution_id) FILTER (WHERE e.number = c.shown) AS run_id,
+        min(e.at) FILTER (WHERE e.number = c.first) AS first_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.first) AS first_run_id,
+        min(e.at) FILTER (WHERE e.number = c.last) AS last_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.last) AS last_run_id
+    FROM (SELECT *, unnest(ARRAY[shown, first, last]) AS number FROM change) c
+    JOIN execution e USING (job_key, number)
+    GROUP BY c.job_key, c.change, c.kind, c.dataset_key, c.target_key, c.present, c.without, c.runs
+),
+name AS MATERIALIZED (
+    SELECT dataset_key, dataset_namespace, dataset_name
+    FROM v_ol_dataset
+    WHERE dataset_key = ANY (ARRAY(SELECT dataset_key FROM change UNION SELECT target_key FROM change))
 )
 SELECT
-    u.job_namespace, u.job_name, c.change, c.kind, d.dataset_namespace, d.dataset_name,
-    t.dataset_namespace AS target_namespace, t.dataset_name AS target_name,
-    c.present, c.without, c.runs, u.at AS shown_at, u.execution_id AS run_id,
-    f.at AS first_seen, f.execution_id AS first_run_id, l.at AS last_seen, l.execution_id AS last_run_id
-FROM change c
-JOIN execution u ON u.job_key = c.job_key AND u.number = c.shown
-JOIN execution f ON f.job_key = c.job_key AND f.number = c.first
-JOIN execution l ON l.job_key = c.job_key AND l.number = c.last
-CROSS JOIN LATERAL (
-    SELECT dataset_namespace, dataset_name FROM v_ol_dataset WHERE dataset_key = c.dataset_key
-) d
-LEFT JOIN LATERAL (
-    SELECT dataset_namespace, dataset_name FROM v_ol_dataset WHERE dataset_key = c.target_key
-) t ON true
-WHERE u.at >= :'from'::timestamptz
-ORDER BY u.at, u.job_namespace, u.job_name, c.kind, d.dataset_namespace, d.dataset_name, t.dataset_namespace,
-         t.dataset_name;
+    t.job_namespace, t.job_name, t.change, t.kind, d.dataset_namespace, d.dataset_name,
+    g.dataset_namespace AS target_namespace, g.dataset_name AS target_name, t.present, t.without, t.runs,
+    t.shown_at, t.run_id, t.first_seen, t.first_run_id, t.last_seen, t.last_run_id
+FROM told t
+JOIN name d ON d.dataset_key = t.dataset_key
+LEFT JOIN name g ON g.dataset_key = t.target_key
+WHERE t.shown_at >= :'from'::timestamptz
+ORDER BY t.shown_at, t.job_namespace, t.job_name, t.kind, d.dataset_namespace, d.dataset_name, g.dataset_namespace,
+         g.dataset_name;

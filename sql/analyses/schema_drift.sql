@@ -39,6 +39,11 @@ job AS (
     FROM ol_execution(:'from'::timestamptz, :'to'::timestamptz)
     WHERE job_key IN (SELECT unnest(job_keys) FROM found)
     GROUP BY job_key
+),
+name AS MATERIALIZED (
+    SELECT dataset_key, dataset_namespace, dataset_name
+    FROM v_ol_dataset
+    WHERE dataset_key = ANY (ARRAY(SELECT dataset_key FROM found))
 )
 SELECT
     d.dataset_namespace, d.dataset_name, b.fields AS before, a.fields AS after,
@@ -49,7 +54,5 @@ SELECT
 FROM found f
 JOIN ol_schema_version b ON b.schema_hash = f.before_hash
 JOIN ol_schema_version a ON a.schema_hash = f.schema_hash
-CROSS JOIN LATERAL (
-    SELECT dataset_namespace, dataset_name FROM v_ol_dataset WHERE dataset_key = f.dataset_key
-) d
+JOIN name d ON d.dataset_key = f.dataset_key
 ORDER BY f.first_seen, d.dataset_namespace, d.dataset_name, f.before_hash, f.schema_hash;
