@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from typer.testing import CliRunner
 
-from lineagelog.cli import app
+from lineagelog.cli import make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ COMMAND = str(Path(sys.executable).with_name("lineagelog"))
 EXAMPLES = int(os.environ.get("LINEAGELOG_EXAMPLES", "25"))
 """Examples of a property; dearer and cheaper ones take a share or a multiple of it."""
 
+_APP = make_app()
 _GREETING = re.compile(r"lineagelog listens on (http://127\.0\.0\.1:(\d+))")
 
 
@@ -78,7 +79,7 @@ class Ran:
 
 def run_here(*arguments: str, stdin: bytes | None = None) -> Ran:
     """Run a command in this process."""
-    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    result = CliRunner().invoke(_APP, list(arguments), input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ran(result.exit_code, result.stdout, result.stderr)

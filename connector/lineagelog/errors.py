@@ -13,6 +13,7 @@ LineageLogError
 ├── IntakeFull            more events are waiting than the queue holds: try again later
 ├── TargetUnavailable     a target of forwarding does not take events now, for longer than was to be waited
 ├── TargetBusy            another process forwards to this target
+├── AnalysisStopped       an analysis did not end within its time limit
 ├── InputError            a file or a document that cannot be read (names file and place)
 ├── SpoolError            the disk spool cannot be written or read
 │   ├── SpoolFull         its limit in bytes is reached: nothing was kept
@@ -78,6 +79,10 @@ class TargetUnavailable(LineageLogError):
 
 class TargetBusy(LineageLogError):
     """Another process forwards to this target: one at a time."""
+
+
+class AnalysisStopped(LineageLogError):
+    """An analysis did not end within its time limit; the text says which, and what to do."""
 
 
 class InputError(LineageLogError):

@@ -103,6 +103,13 @@ class DaemonSettings(_Group):
     stop_seconds: Annotated[int, Field(ge=2, le=600)] = 8
 
 
+class AnalyseSettings(_Group):
+    """How analyses run."""
+
+    time_limit: Annotated[float, Field(gt=0, le=86_400)] = 300.0
+    """Seconds for one analysis."""
+
+
 class LogSettings(_Group):
     """What the program says about its own work."""
 
@@ -131,6 +138,7 @@ class Settings(BaseSettings):
     intake: IntakeSettings = IntakeSettings()
     consume: ConsumeSettings = ConsumeSettings()
     daemon: DaemonSettings = DaemonSettings()
+    analyse: AnalyseSettings = AnalyseSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}
     """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""

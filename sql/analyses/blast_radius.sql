@@ -18,9 +18,7 @@ seed AS (
     GROUP BY d.dataset_key, d.dataset_namespace, d.dataset_name
     UNION ALL
     SELECT
-        encode(substr(sha256(convert_to(
-            octet_length(:'dataset_namespace'::text) || ':' || :'dataset_namespace'::text
-            || octet_length(:'dataset'::text) || ':' || :'dataset'::text, 'UTF8')), 1, 16), 'hex')::uuid,
+        ol_key(:'dataset_namespace'::text, :'dataset'::text),
         :'dataset_namespace'::text COLLATE "C", :'dataset'::text COLLATE "C", :'from'::timestamptz
     WHERE :'run_id'::text = ''
 ),
@@ -56,15 +54,10 @@ reached AS (
         JOIN ol_run_dataset i ON i.dataset_key = b.dataset_key AND i.direction = 'I'
         JOIN ol_run r ON r.run_id = i.run_id AND r.last_event_time >= b.at
             AND r.first_event_time < :'to'::timestamptz AND (b.scope IS NULL OR r.parent_run_id = b.scope)
-        CROSS JOIN LATERAL (
-            SELECT lower(r.job_namespace) = 'snaplogic' AND r.parent_run_id IS NOT NULL
-               AND r.parent_name IS NOT NULL AS is_snap
-        ) p
+        CROSS JOIN LATERAL (SELECT ol_is_snap(r.job_namespace, r.parent_run_id, r.parent_name) AS is_snap) p
         LEFT JOIN ol_run_dataset o ON o.run_id = r.run_id AND o.direction = 'O' AND o.dataset_key <> ALL (b.path)
         CROSS JOIN LATERAL (
-            SELECT coalesce(p.is_snap AND lower(o.dataset_namespace) = 'snaplogic' AND o.dataset_name ~* (
-                '(^virtual_db\.virtual_schema\..*: ?[0-9a-f]{5}|: ?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})'
-                '( \([^()]*\))?$'), false) AS is_virtual
+            SELECT coalesce(p.is_snap AND ol_is_virtual(o.dataset_namespace, o.dataset_name), false) AS is_virtual
         ) v
         WHERE r.run_id <> :'run_id'::text
     ) next

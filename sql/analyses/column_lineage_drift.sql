@@ -4,110 +4,71 @@
 -- \set from '2026-03-01'  \set to '2026-03-08'  \set history '30 days'  \set runs 3
 -- \i column_lineage_drift.sql
 --
--- A job is judged by its completed runs with column lineage, from :history before the window on; the rules are those
--- of lineage_drift.sql. Runs with the same column lineage share its content, so only jobs whose content changes are
--- looked into. Through the virtual datasets between the Snaps of a SnapLogic pipeline columns are followed to the real
--- ones. A column with lineage but without input fields (a constant) has NULL as its source.
-WITH RECURSIVE
-job_run AS MATERIALIZED (
-    SELECT
-        r.run_id, r.status, r.first_event_time, p.is_snap,
-        CASE WHEN p.is_snap THEN r.parent_run_id ELSE r.run_id END AS unit,
-        CASE WHEN p.is_snap THEN r.parent_namespace ELSE r.job_namespace END AS job_namespace,
-        CASE WHEN p.is_snap THEN r.parent_name ELSE r.job_name END AS job_name
-    FROM ol_run r
-    CROSS JOIN LATERAL (
-        SELECT lower(r.job_namespace) = 'snaplogic' AND r.parent_run_id IS NOT NULL
-           AND r.parent_name IS NOT NULL AS is_snap
-    ) p
-    WHERE r.first_event_time >= :'from'::timestamptz - :'history'::interval
-      AND r.first_event_time < :'to'::timestamptz
+-- A job is judged by its completed executions with column lineage, from :history before the window on; the rules are
+-- those of lineage_drift.sql. Executions with the same column lineage share its content, so only jobs whose content
+-- changes are looked into. A column with lineage but without input fields (a constant) has NULL as its source.
+WITH part AS (
+    SELECT execution_key, dataset_key, lineage_hash
+    FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
+    WHERE direction = 'O' AND lineage_hash IS NOT NULL AND NOT is_pipeline
+    UNION
+    SELECT execution_key, dataset_key, lineage_hash
+    FROM ol_pipeline_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
+    WHERE direction = 'O' AND lineage_hash IS NOT NULL
 ),
-written AS (
-    SELECT
-        j.unit, j.job_namespace, j.job_name, j.status, j.first_event_time, j.is_snap,
-        d.dataset_namespace, d.dataset_name, d.lineage_hash
-    FROM job_run j
-    LEFT JOIN ol_run_dataset d ON d.run_id = j.run_id AND d.direction = 'O' AND d.lineage_hash IS NOT NULL
+content AS (
+    SELECT execution_key, sum(uuid_hash_extended(lineage_hash, uuid_hash_extended(dataset_key, 0))::numeric) AS content
+    FROM part
+    GROUP BY execution_key
 ),
-unit AS MATERIALIZED (
+execution AS MATERIALIZED (
     SELECT
-        unit, job_namespace, job_name, min(first_event_time) AS at, bool_or(is_snap) AS is_pipeline,
-        md5(string_agg(
-            DISTINCT concat_ws(' ', octet_length(dataset_namespace), dataset_namespace, dataset_name, lineage_hash),
-            chr(10))) AS content,
+        e.execution_key, e.execution_id, e.job_key, e.job_namespace, e.job_name, e.first_event_time AS at, c.content,
         row_number() OVER job AS number,
-        count(*) OVER (PARTITION BY job_namespace, job_name) AS runs
-    FROM written
-    GROUP BY unit, job_namespace, job_name
-    HAVING bool_and(status = 'COMPLETE') AND count(lineage_hash) > 0
-    WINDOW job AS (PARTITION BY job_namespace, job_name ORDER BY min(first_event_time), unit)
+        count(*) OVER (PARTITION BY e.job_key) AS runs
+    FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e
+    JOIN content c USING (execution_key)
+    WHERE e.outcome = 'COMPLETE'
+    WINDOW job AS (PARTITION BY e.job_key ORDER BY e.first_event_time, e.execution_id)
 ),
 version AS MATERIALIZED (
-    SELECT job_namespace, job_name, content, min(unit) AS unit, bool_or(is_pipeline) AS is_pipeline
-    FROM unit
-    WHERE (job_namespace, job_name) IN (
-        SELECT job_namespace, job_name FROM unit GROUP BY 1, 2 HAVING count(DISTINCT content) > 1)
-    GROUP BY job_namespace, job_name, content
+    SELECT e.job_key, e.content, e.execution_key
+    FROM execution e
+    JOIN (
+        SELECT job_key, min(number) AS number, count(*) OVER (PARTITION BY job_key) AS contents
+        FROM execution
+        GROUP BY job_key, content
+    ) first USING (job_key, number)
+    WHERE first.contents > 1
 ),
-edge AS MATERIALIZED (
-    SELECT DISTINCT
-        v.job_namespace, v.job_name, v.content, w.dataset_namespace, w.dataset_name, f.column_name,
-        i.field ->> 'namespace' AS from_namespace, i.field ->> 'name' AS from_name, i.field ->> 'field' AS from_column,
-        v.is_pipeline AND lower(w.dataset_namespace) = 'snaplogic' AND w.dataset_name ~* (
-            '(^virtual_db\.virtual_schema\..*: ?[0-9a-f]{5}|: ?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})'
-            '( \([^()]*\))?$') AS is_virtual,
-        v.is_pipeline AND lower(i.field ->> 'namespace') = 'snaplogic' AND i.field ->> 'name' ~* (
-            '(^virtual_db\.virtual_schema\..*: ?[0-9a-f]{5}|: ?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})'
-            '( \([^()]*\))?$') AS from_virtual
-    FROM version v
-    JOIN written w USING (unit, job_namespace, job_name)
-    JOIN ol_lineage_version l USING (lineage_hash)
-    CROSS JOIN LATERAL jsonb_each(
-        CASE jsonb_typeof(l.edges -> 'fields') WHEN 'object' THEN l.edges -> 'fields' ELSE '{}' END
-    ) AS f (column_name, lineage)
-    LEFT JOIN LATERAL jsonb_array_elements(
-        CASE jsonb_typeof(f.lineage -> 'inputFields') WHEN 'array' THEN f.lineage -> 'inputFields' ELSE '[]' END
-    ) AS i (field) ON true
-),
-feed AS (
+feed AS MATERIALIZED (
     SELECT
-        job_namespace, job_name, content, dataset_namespace, dataset_name, column_name,
-        from_namespace, from_name, from_column, coalesce(from_virtual, false) AS from_virtual
-    FROM edge
-    WHERE NOT is_virtual
-    UNION
-    SELECT
-        f.job_namespace, f.job_name, f.content, f.dataset_namespace, f.dataset_name, f.column_name,
-        e.from_namespace, e.from_name, e.from_column, coalesce(e.from_virtual, false)
-    FROM feed f
-    JOIN edge e ON (e.job_namespace, e.job_name, e.content) = (f.job_namespace, f.job_name, f.content)
-               AND (e.dataset_namespace, e.dataset_name, e.column_name)
-                   = (f.from_namespace, f.from_name, f.from_column)
-    WHERE f.from_virtual
+        v.job_key, v.content, c.to_namespace AS dataset_namespace, c.to_name AS dataset_name, c.to_column AS column_name,
+        c.from_namespace, c.from_name, c.from_column
+    FROM ol_column_edge(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz,
+                        (SELECT array_agg(execution_key) FROM version)) c
+    JOIN version v USING (execution_key)
+    GROUP BY v.job_key, v.content, c.to_namespace, c.to_name, c.to_column, c.from_namespace, c.from_name, c.from_column
 ),
 occurrence AS (
     SELECT
-        f.*, u.number, u.runs,
-        u.number - lag(u.number) OVER same AS gap
+        f.*, e.number, e.runs,
+        e.number - lag(e.number) OVER (
+            PARTITION BY f.job_key, f.dataset_namespace, f.dataset_name, f.column_name, f.from_namespace, f.from_name,
+                         f.from_column
+            ORDER BY e.number) AS gap
     FROM feed f
-    JOIN unit u USING (job_namespace, job_name, content)
-    WHERE NOT f.from_virtual
-    WINDOW same AS (
-        PARTITION BY f.job_namespace, f.job_name, f.dataset_namespace, f.dataset_name, f.column_name,
-                     f.from_namespace, f.from_name, f.from_column
-        ORDER BY u.number)
+    JOIN execution e USING (job_key, content)
 ),
-seen AS (
+seen AS MATERIALIZED (
     SELECT
-        job_namespace, job_name, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column,
+        job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column,
         runs, count(*) AS present, min(number) AS first, max(number) AS last,
         greatest(coalesce(max(gap), 1), :'runs'::bigint) AS patience
     FROM occurrence
-    GROUP BY job_namespace, job_name, dataset_namespace, dataset_name, column_name, from_namespace, from_name,
-             from_column, runs
+    GROUP BY job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column, runs
 ),
-change AS (
+change AS MATERIALIZED (
     SELECT s.*, 'new' AS change, first AS shown, first - 1 AS without
     FROM seen s
     WHERE first > :'runs'::bigint
@@ -115,21 +76,32 @@ change AS (
     SELECT s.*, 'lost', last + patience, runs - last
     FROM seen s
     WHERE runs - last >= patience AND present >= :'runs'::bigint
+),
+-- one join for the three executions that tell of a change, which PostgreSQL would otherwise join with each other first
+told AS (
+    SELECT
+        c.job_key, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace, c.from_name,
+        c.from_column, c.present, c.without, c.runs,
+        min(e.job_namespace) AS job_namespace, min(e.job_name) AS job_name,
+        min(e.at) FILTER (WHERE e.number = c.shown) AS shown_at,
+        min(e.execution_id) FILTER (WHERE e.number = c.shown) AS run_id,
+        min(e.at) FILTER (WHERE e.number = c.first) AS first_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.first) AS first_run_id,
+        min(e.at) FILTER (WHERE e.number = c.last) AS last_seen,
+        min(e.execution_id) FILTER (WHERE e.number = c.last) AS last_run_id
+    FROM (SELECT *, unnest(ARRAY[shown, first, last]) AS number FROM change) c
+    JOIN execution e USING (job_key, number)
+    GROUP BY c.job_key, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace, c.from_name,
+             c.from_column, c.present, c.without, c.runs
 )
 SELECT
-    c.job_namespace, c.job_name, c.change, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace,
-    c.from_name, c.from_column, c.present, c.without, c.runs, u.at AS shown_at, u.unit AS run_id,
-    f.at AS first_seen, f.unit AS first_run_id, l.at AS last_seen, l.unit AS last_run_id,
+    t.*,
     EXISTS (
         SELECT FROM seen o
-        WHERE (o.job_namespace, o.job_name, o.dataset_namespace, o.dataset_name, o.column_name)
-              = (c.job_namespace, c.job_name, c.dataset_namespace, c.dataset_name, c.column_name)
-          AND o.last = o.runs AND o.from_name IS NOT NULL
+        WHERE o.job_key = t.job_key AND o.dataset_namespace = t.dataset_namespace AND o.dataset_name = t.dataset_name
+          AND o.column_name = t.column_name AND o.last = o.runs AND o.from_name IS NOT NULL
     ) AS still_fed
-FROM change c
-JOIN unit u ON (u.job_namespace, u.job_name, u.number) = (c.job_namespace, c.job_name, c.shown)
-JOIN unit f ON (f.job_namespace, f.job_name, f.number) = (c.job_namespace, c.job_name, c.first)
-JOIN unit l ON (l.job_namespace, l.job_name, l.number) = (c.job_namespace, c.job_name, c.last)
-WHERE u.at >= :'from'::timestamptz
-ORDER BY u.at, c.job_namespace, c.job_name, c.dataset_namespace, c.dataset_name, c.column_name, c.from_namespace,
-         c.from_name, c.from_column;
+FROM told t
+WHERE t.shown_at >= :'from'::timestamptz
+ORDER BY t.shown_at, t.job_namespace, t.job_name, t.dataset_namespace, t.dataset_name, t.column_name, t.from_namespace,
+         t.from_name, t.from_column;

@@ -4,34 +4,55 @@
 -- \set from '2026-03-01'  \set to '2026-03-08'  \set history '30 days'
 -- \i schema_drift.sql
 --
--- Compared is what one job says of one dataset, on one side, from run to run: jobs describe the same dataset
--- differently. One row per dataset and pair of different schemas; what exactly differs, lineagelog says
--- (`lineagelog analyse schema-drift`): reordered columns and other words for the same type are no drift.
-WITH sighting AS (
+-- Compared is what one job says of one dataset, on one side, from execution to execution: jobs describe the same
+-- dataset differently. One row per dataset and pair of different schemas; what exactly differs, lineagelog says
+-- (`lineagelog analyse schema_drift`): reordered columns and other words for the same type are no drift.
+WITH sighting AS MATERIALIZED (
+    SELECT job_key, direction, dataset_key, schema_hash, executed_at AS at, execution_id
+    FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
+    WHERE schema_hash IS NOT NULL
+),
+lane AS (
+    SELECT job_key, direction, dataset_key
+    FROM (SELECT DISTINCT job_key, direction, dataset_key, schema_hash FROM sighting) content
+    GROUP BY job_key, direction, dataset_key
+    HAVING count(*) > 1
+),
+change AS (
     SELECT
-        r.job_namespace, r.job_name, r.run_id, r.first_event_time AS at,
-        d.direction, d.dataset_namespace, d.dataset_name, d.schema_hash,
-        lag(d.schema_hash) OVER lane AS before_hash,
-        row_number() OVER lane AS number
-    FROM ol_run r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id AND d.schema_hash IS NOT NULL
-    WHERE r.first_event_time >= :'from'::timestamptz - :'history'::interval
-      AND r.first_event_time < :'to'::timestamptz
-      AND NOT (lower(d.dataset_namespace) = 'snaplogic' AND d.dataset_name ~* (
-            '(^virtual_db\.virtual_schema\..*: ?[0-9a-f]{5}|: ?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})'
-            '( \([^()]*\))?$'))
-    WINDOW lane AS (
-        PARTITION BY r.job_namespace, r.job_name, d.direction, d.dataset_namespace, d.dataset_name
-        ORDER BY r.first_event_time, r.run_id)
+        *,
+        lag(schema_hash) OVER (PARTITION BY job_key, direction, dataset_key ORDER BY at, execution_id) AS before_hash,
+        row_number() OVER (PARTITION BY job_key, direction, dataset_key ORDER BY at, execution_id) AS number
+    FROM sighting
+    JOIN lane USING (job_key, direction, dataset_key)
+),
+found AS MATERIALIZED (
+    SELECT
+        dataset_key, before_hash, schema_hash, min(at) AS first_seen, max(at) AS last_seen, max(number) - 1 AS n,
+        array_agg(DISTINCT job_key) AS job_keys, (array_agg(execution_id ORDER BY at, execution_id))[:10] AS run_ids
+    FROM change
+    WHERE before_hash <> schema_hash AND at >= :'from'::timestamptz
+    GROUP BY dataset_key, before_hash, schema_hash
+),
+job AS (
+    SELECT job_key, min(job_namespace) AS job_namespace, min(job_name) AS job_name
+    FROM ol_execution(:'from'::timestamptz, :'to'::timestamptz)
+    WHERE job_key IN (SELECT unnest(job_keys) FROM found)
+    GROUP BY job_key
+),
+name AS MATERIALIZED (
+    SELECT dataset_key, dataset_namespace, dataset_name
+    FROM v_ol_dataset
+    WHERE dataset_key = ANY (ARRAY(SELECT dataset_key FROM found))
 )
 SELECT
-    s.dataset_namespace, s.dataset_name, b.fields AS before, a.fields AS after,
-    min(s.at) AS first_seen, max(s.at) AS last_seen, max(s.number) - 1 AS n,
-    jsonb_agg(DISTINCT jsonb_build_array(s.job_namespace, s.job_name)) AS jobs,
-    (array_agg(s.run_id ORDER BY s.at, s.run_id))[:10] AS run_ids
-FROM sighting s
-JOIN ol_schema_version b ON b.schema_hash = s.before_hash
-JOIN ol_schema_version a ON a.schema_hash = s.schema_hash
-WHERE s.before_hash <> s.schema_hash AND s.at >= :'from'::timestamptz
-GROUP BY s.dataset_namespace, s.dataset_name, s.before_hash, s.schema_hash, b.fields, a.fields
-ORDER BY min(s.at), s.dataset_namespace, s.dataset_name, s.before_hash, s.schema_hash;
+    d.dataset_namespace, d.dataset_name, b.fields AS before, a.fields AS after,
+    f.first_seen, f.last_seen, f.n,
+    (SELECT jsonb_agg(jsonb_build_array(j.job_namespace, j.job_name) ORDER BY j.job_namespace, j.job_name)
+     FROM job j WHERE j.job_key = ANY (f.job_keys)) AS jobs,
+    f.run_ids
+FROM found f
+JOIN ol_schema_version b ON b.schema_hash = f.before_hash
+JOIN ol_schema_version a ON a.schema_hash = f.schema_hash
+JOIN name d ON d.dataset_key = f.dataset_key
+ORDER BY f.first_seen, d.dataset_namespace, d.dataset_name, f.before_hash, f.schema_hash;

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from lineagelog.analysis import Finding, analyse, analysis_named
+from lineagelog.analysis import Finding, analysis_named
 from lineagelog.event.parse import parse
 from lineagelog.read import Window
+from lineagelog.read import analyses as asking
 
 if TYPE_CHECKING:
     from lineagelog.store import LogStore
@@ -110,4 +111,4 @@ def load(store: LogStore, *runs: list[Json]) -> None:
 
 def ask(store: LogStore, name: str, period: Window, **values: str) -> list[Finding]:
     """Run an analysis."""
-    return analyse(store.engine, store.schema, analysis_named(name), period, values)
+    return list(asking.ask(store.engine, store.schema, analysis_named(name), period, values).findings)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineagelog.analysis import Severity
-from lineagelog.analysis.schema_drift import column_changes
-from lineagelog.analysis.types import keeps_values, normal_type
+from lineagelog.analysis.lineage.schema_drift import column_changes
+from lineagelog.analysis.lineage.types import keeps_values, normal_type
 
 from .support import ask, between, dataset, day, execution, load, run, window
 

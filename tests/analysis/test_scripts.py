@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineagelog.analysis import ANALYSES, analyse, analysis_named
-from lineagelog.analysis.analysis import script
+from lineagelog.analysis import analyses, analysis_named
 from lineagelog.errors import InputError, StoreNotCreated
+from lineagelog.read.analyses import ask as ask_store
 from lineagelog.read.script import run_script, variables
+from lineagelog.resources import sql_text
 from lineagelog.store import LogStoreSchema, open_engine
 from tests.support import ROOT
 
@@ -23,19 +24,19 @@ if TYPE_CHECKING:
 VALUES = {"history": "30 days", "runs": "3", "dataset": "it's a", "dataset_namespace": "p", "run_id": "", "depth": "10"}
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", analyses())
 def test_variables_are_parameters(name: str) -> None:
     """The window's two, and those that the class names."""
-    parameters = {parameter.name for parameter in ANALYSES[name].parameters}
-    assert variables(script(name)) == parameters | {"from", "to"}
+    parameters = {parameter.name for parameter in analyses()[name].parameters}
+    assert variables(sql_text(analyses()[name].script)) == parameters | {"from", "to"}
 
 
 def test_every_script_has_its_class() -> None:
     """And the other way round."""
-    assert {file.stem for file in (ROOT / "sql" / "analyses").glob("*.sql")} == set(ANALYSES)
+    assert {file.stem for file in (ROOT / "sql" / "analyses").glob("*.sql")} == set(analyses())
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", analyses())
 @pytest.mark.parametrize("schema_name", ["a store"])
 def test_psql_runs_the_script_as_it_is(store: LogStore, store_url: str, postgres: EmbeddedPostgres, name: str) -> None:
     """With \\set variables and search_path, as its first lines say."""
@@ -91,11 +92,11 @@ def test_wrong_parameters_are_named(store: LogStore, name: str, values: dict[str
 
 def test_an_unknown_analysis_and_a_store_that_is_not_there(database_url: str) -> None:
     """Both say what to do."""
-    with pytest.raises(InputError, match="there are lineage_drift, "):
+    with pytest.raises(InputError, match="there are blast_radius, "):
         analysis_named("nope")
     engine = open_engine(database_url)
     with pytest.raises(StoreNotCreated, match="store init"):
-        analyse(engine, LogStoreSchema("openlineage"), analysis_named("schema-drift"), window(0, 1))
+        ask_store(engine, LogStoreSchema("openlineage"), analysis_named("schema-drift"), window(0, 1))
     engine.dispose()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lineagelog.analysis import analyses
 from tests.analysis.support import dataset, day, run
 
 if TYPE_CHECKING:
@@ -46,13 +47,66 @@ def test_findings_as_lines_as_json_and_as_csv(drifted: Callable[..., Ran]) -> No
     header, line = plain.out.splitlines()
     assert header.split("\t") == ["severity", "change", "first_seen", "explanation"]
     assert line.startswith("medium\tvanished input\t2026-03-08T00:00:00Z\ttests/load no longer has the input")
-    told = drifted("analyse", "lineage-drift", *WINDOW, "--json", "--exit-code")
+    told = drifted("analyse", "lineage-drift", *WINDOW, "--json", "--fail-on", "medium")
     assert told.code == 1
-    (row,) = told.rows
-    assert (row["subject_name"], row["dataset_name"], row["n"], len(row["run_ids"])) == ("load", "b", 10, 2)
+    document = told.json
+    assert document["analysis"] == "lineage_drift"
+    assert document["window"] == {"from": "2026-03-06T00:00:00Z", "to": "2026-03-12T00:00:00Z"}
+    assert document["results"] == []
+    (finding,) = document["findings"]
+    assert finding["subject"] == {"kind": "job", "namespace": "tests", "name": "load"}
+    assert (finding["status"], finding["dataset_name"], finding["n"], len(finding["run_ids"])) == ("OPEN", "b", 10, 2)
     (entry,) = csv.DictReader(io.StringIO(drifted("analyse", "schema-drift", *WINDOW, "--csv").out))
     assert (entry["severity"], entry["detail"]) == ("high", "id: int → text")
-    assert drifted("analyse", "column-lineage-drift", *WINDOW, "--exit-code").code == 0
+    assert drifted("analyse", "lineage-drift", *WINDOW, "--fail-on", "high").code == 0
+    assert drifted("analyse", "column-lineage-drift", *WINDOW, "--fail-on", "low").code == 0
+
+
+def test_several_analyses_at_once(drifted: Callable[..., Ran]) -> None:
+    """A list of documents in the order of the names; --all asks what needs no parameter."""
+    both = drifted("analyse", "schema_drift", "lineage-drift", *WINDOW, "--json").json
+    assert [document["analysis"] for document in both] == ["schema_drift", "lineage_drift"]
+    every = drifted("analyse", "--all", *WINDOW, "--json").json
+    assert {document["analysis"] for document in every} == {
+        analysis.name for analysis in analyses().values() if not analysis.one_of
+    }
+    header, *lines = drifted("analyse", "--all", *WINDOW).out.splitlines()
+    assert header.split("\t")[0] == "analysis"
+    assert {line.split("\t")[0] for line in lines} == {"lineage_drift", "schema_drift"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("schema_drift", "--depth", "3"), "--depth is no parameter of schema_drift"),
+        ((), "name an analysis, or give --all; there are blast_radius, "),
+        (("schema_drift", "--all"), "name analyses, or give --all"),
+        (("nope",), "there is no analysis 'nope'; there are blast_radius, "),
+        (("schema_drift", "--fail-on", "some"), "--fail-on takes low, medium, high, critical, not 'some'"),
+        (("lineage_drift", "--runs", "0"), "runs of lineage_drift is a number from 1 to 9999, not '0'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(drifted: Callable[..., Ran], arguments: tuple[str, ...], says: str) -> None:
+    """In one line, before the log is asked."""
+    refused = drifted("analyse", *arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert says in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_what_there_is_to_ask(drifted: Callable[..., Ran]) -> None:
+    """With the options that each takes."""
+    rows = {row["name"]: row for row in drifted("analyses", "--json").rows}
+    assert set(rows) == set(analyses())
+    assert rows["lineage_drift"]["parameters"] == "--history --runs"
+
+
+def test_an_analysis_stops_at_its_time_limit(drifted: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says which, and what to do."""
+    monkeypatch.setenv("LINEAGELOG_ANALYSE__TIME_LIMIT", "0.001")
+    stopped = drifted("analyse", "lineage_drift", *WINDOW)
+    assert (stopped.code, stopped.out) == (2, "")
+    assert "lineage_drift was stopped after 0.001 s: take a shorter window or history" in stopped.err
 
 
 def test_blast_radius_of_a_dataset_and_of_a_run(drifted: Callable[..., Ran]) -> None:
@@ -61,7 +115,7 @@ def test_blast_radius_of_a_dataset_and_of_a_run(drifted: Callable[..., Ran]) -> 
         "analyse", "blast-radius", "--dataset", "b", "--dataset-namespace", "postgres://db:5432",
         "--since", "2026-03-01", "--until", "2026-04-01", "--json",
     )  # fmt: skip
-    assert [(row["subject_name"], row["depth"], row["n"]) for row in found.rows] == [("x", 1, 5)]
+    assert [(row["subject"]["name"], row["depth"], row["n"]) for row in found.json["findings"]] == [("x", 1, 5)]
     missing = drifted("analyse", "blast-radius")
     assert (missing.code, missing.out) == (2, "")
     assert missing.err == "lineagelog: blast_radius starts with one of dataset and run_id: give one of them\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from lineagelog.cli import app
+from lineagelog.cli import make_app
 from tests.support import run_here
 
 
@@ -22,7 +22,7 @@ def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
             yield (*path, name), child
 
 
-ROOT: Any = typer.main.get_command(app)
+ROOT: Any = typer.main.get_command(make_app())
 COMMANDS = dict(_commands(ROOT))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from lineagelog.cli import app
+from lineagelog.cli import make_app
 from tests.support import COMMAND, Ran, run_here, run_process
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         yield path, command
 
 
-COMMANDS = [(path, command) for path, command in _leaves(typer.main.get_command(app)) if path[0] not in ENDLESS]
+COMMANDS = [(path, command) for path, command in _leaves(typer.main.get_command(make_app())) if path[0] not in ENDLESS]
 
 
 def _check(ran: Ran, line: object) -> None:

@@ -33,6 +33,15 @@ def counts(ran: Ran) -> tuple[int, ...]:
     return tuple(int(figure) for figure in found.groups())
 
 
+def test_a_load_leaves_statistics(run: Run, database_url: str) -> None:
+    """What it filled can be planned at once; autovacuum would come to it later."""
+    lines = b"".join(encode(event(f"r{number}")) for number in range(1000))
+    assert counts(run("load", "-", stdin=lines))[:2] == (1000, 1000)
+    with connect(database_url) as connection:
+        query = "SELECT reltuples FROM pg_class WHERE oid = 'openlineage.ol_run'::regclass"
+        assert connection.execute(query).fetchone() == (1000,)
+
+
 def test_a_folder_is_loaded_once_however_often(run: Run) -> None:
     """The second load stores nothing and calls every event a duplicate; both end with exit code 0."""
     first, second = run("load", str(EXAMPLE_FILES)), run("load", str(EXAMPLE_FILES))

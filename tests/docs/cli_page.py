@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from lineagelog.cli import app
+from lineagelog.cli import make_app
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "cli.md"
@@ -34,7 +34,7 @@ Commands that need the store take these options, too:
 
 def page() -> str:
     """The whole page."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(make_app())
     example = root.commands["status"]
     common = [parameter for parameter in example.params if parameter.name in _COMMON]
     parts = [_INTRODUCTION.format(store=_table(common))]

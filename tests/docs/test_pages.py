@@ -12,13 +12,18 @@ import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lineagelog.forward import read_target
 from tests.support import COMMAND, ROOT, connect, encode, event, run_process, serve_process
 
+from . import analyses_page
 from .cli_page import PAGE, page
+
+if TYPE_CHECKING:
+    from lineagelog.store import LogStore
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -31,6 +36,23 @@ def _blocks(text: str, language: str) -> list[str]:
 def test_the_page_of_commands_is_current() -> None:
     """docs/cli.md is what the commands say: `python -m tests.docs.cli_page` writes it anew."""
     assert page() == PAGE.read_text(encoding="utf-8")
+
+
+def test_the_list_of_analyses_is_current() -> None:
+    """docs/analyses.md names what is declared: `python -m tests.docs.analyses_page` writes it anew."""
+    text = analyses_page.PAGE.read_text(encoding="utf-8")
+    assert analyses_page.page(text) == text
+
+
+def test_the_queries_of_the_views_run(store: LogStore, store_url: str) -> None:
+    """Each query of docs/views.md, on a store with the views."""
+    text = (ROOT / "docs" / "views.md").read_text(encoding="utf-8")
+    queries = [query for block in _blocks(text, "sql") for query in block.split(";") if query.strip()]
+    assert len(queries) > 3
+    with connect(store_url) as connection:
+        connection.execute("SET search_path TO openlineage")
+        for query in queries:
+            connection.execute(query.encode())
 
 
 def test_the_readme_works(database_url: str) -> None:

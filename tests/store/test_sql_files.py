@@ -56,8 +56,9 @@ CATALOG = """
 
 
 def test_schema_sql_makes_what_create_makes(database_url: str) -> None:
-    """schema.sql, sent as it is to an empty database, twice, gives the same catalog as LogStore.create()."""
-    content = (FOLDER / "schema.sql").read_text(encoding="utf-8")
+    """schema.sql and views.sql, sent to an empty database, twice, give the same catalog as LogStore.create()."""
+    tables, views = ((FOLDER / name).read_text(encoding="utf-8") for name in ("schema.sql", "views.sql"))
+    content = f"{tables} SET search_path TO openlineage; {views} RESET search_path;"
     with connect(database_url) as connection:
         for _ in range(2):
             connection.execute(content)

@@ -1,9 +1,20 @@
-"""Analyses of a window of the log: each is a file of SQL and a class that says what its rows mean."""
+"""Questions to a window of the log: what each asks, and what its rows amount to. `read.analyses` asks them."""
 
-from __future__ import annotations
-
-from .analysis import Analysis, Parameter, analyse
-from .catalogue import ANALYSES, analysis_named
+from .catalogue import analyses, analysis_named, parameters
+from .declaration import Analysis, Count, Joins, Parameter, Result, Span
 from .finding import Finding, Severity, Subject
 
-__all__ = ["ANALYSES", "Analysis", "Finding", "Parameter", "Severity", "Subject", "analyse", "analysis_named"]
+__all__ = [
+    "Analysis",
+    "Count",
+    "Finding",
+    "Joins",
+    "Parameter",
+    "Result",
+    "Severity",
+    "Span",
+    "Subject",
+    "analyses",
+    "analysis_named",
+    "parameters",
+]

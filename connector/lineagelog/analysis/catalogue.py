@@ -1,25 +1,41 @@
-"""All analyses by name: a further one is one more line here."""
+"""All analyses by name: each module in a folder here that has an `ANALYSIS` is one."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import pkgutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from lineagelog.errors import InputError
 
-from .analysis import Analysis
-from .blast_radius import BlastRadius
-from .column_lineage_drift import ColumnLineageDrift
-from .lineage_drift import LineageDrift
-from .schema_drift import SchemaDrift
+from .declaration import Analysis, Parameter
 
-ANALYSES: Final[dict[str, Analysis[Any]]] = {
-    analysis.name: analysis for analysis in (LineageDrift(), ColumnLineageDrift(), SchemaDrift(), BlastRadius())
-}
+
+@cache
+def analyses() -> dict[str, Analysis[Any]]:
+    """The analyses by name, in the order of their folders and names."""
+    here = Path(__file__).parent
+    folders = sorted(place.name for place in here.iterdir() if (place / "__init__.py").is_file())
+    names = [
+        f"{__package__}.{folder}.{module.name}"
+        for folder in folders
+        for module in pkgutil.iter_modules([str(here / folder)])
+    ]
+    found = [getattr(import_module(name), "ANALYSIS", None) for name in names]
+    return {analysis.name: analysis for analysis in found if analysis is not None}
 
 
 def analysis_named(name: str) -> Analysis[Any]:
-    """The analysis of that name. Raises InputError that lists those there are."""
+    """The analysis of that name, with - or _. Raises InputError that lists those there are."""
     try:
-        return ANALYSES[name.replace("-", "_")]
+        return analyses()[name.replace("-", "_")]
     except KeyError:
-        raise InputError(f"there is no analysis {name!r}; there are {', '.join(ANALYSES)}") from None
+        raise InputError(f"there is no analysis {name!r}; there are {', '.join(analyses())}") from None
+
+
+@cache
+def parameters() -> dict[str, Parameter]:
+    """Every parameter of any analysis, by name; those of one name are one and the same."""
+    return {parameter.name: parameter for analysis in analyses().values() for parameter in analysis.parameters}

@@ -9,16 +9,23 @@ from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from lineagelog.event.canonical import name_key
 
 
 class Severity(StrEnum):
-    """How much it matters."""
+    """How much it matters, least first."""
 
-    HIGH = "high"
-    MEDIUM = "medium"
     LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """Its place among them; a greater one matters more."""
+        return list(Severity).index(self)
 
 
 def place(namespace: str | None, name: str) -> str:
@@ -72,3 +79,11 @@ class Finding(Struct, frozen=True, kw_only=True):
         subject = self.subject
         parts = (self.analysis, subject.kind, subject.namespace, subject.name, subject.column, self.change, self.detail)
         return UUID(bytes=name_key(*parts))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """For programs: all of it, what the analysis knows besides side by side with the rest."""
+        fields = asdict(self)
+        subject, values = fields.pop("subject"), fields.pop("values")
+        about = {name: value for name, value in asdict(subject).items() if value is not None or name == "namespace"}
+        return {"finding_id": str(self.finding_id), "subject": about, "status": "OPEN", **fields, **values}

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .app import app, main
+from .app import main, make_app
 
-__all__ = ["app", "main"]
+__all__ = ["main", "make_app"]

@@ -1,34 +1,41 @@
-"""The tree of commands. A further group of commands is one more line here."""
+"""The tree of commands: which module has which. A further one is one more line here."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
 
-from . import (
-    analyse,
-    config,
-    consume,
-    daemon,
-    dead_letters,
-    doctor,
-    export,
-    forward,
-    lists,
-    load,
-    serve,
-    show,
-    status,
-    store,
-    tokens,
-)
 from .command import internal
 from .printing import put, settle_streams, tell
+
+_COMMANDS: Final = {
+    "serve": "serve",
+    "daemon": "daemon",
+    "load": "load",
+    "consume": "consume",
+    "show": "show",
+    "status": "status",
+    "doctor": "doctor",
+    "config": "config",
+    "analyse": "analyse",
+    "analyses": "analyse",
+}
+"""The module that registers each command."""
+_GROUPS: Final = {
+    "list": "lists",
+    "store": "store",
+    "dead-letters": "dead_letters",
+    "tokens": "tokens",
+    "export": "export",
+    "forward": "forward",
+}
+"""The module whose `group` each group of commands is."""
 
 _ABOUT = """The OpenLineage log store: receive, keep, digest and read OpenLineage events in PostgreSQL.
 
@@ -83,42 +90,35 @@ def _say(error: Any) -> None:
     tell(f"lineagelog: {error.format_message().rstrip('.')}{see}")
 
 
-app = typer.Typer(
-    cls=_Root,
-    name="lineagelog",
-    help=_ABOUT,
-    epilog="Start here:\n  lineagelog serve\n  lineagelog load examples/\n  lineagelog list runs",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-serve.register(app)
-daemon.register(app)
-load.register(app)
-consume.register(app)
-show.register(app)
-status.register(app)
-doctor.register(app)
-config.register(app)
-app.add_typer(lists.group, name="list")
-app.add_typer(analyse.group, name="analyse")
-app.add_typer(store.group, name="store")
-app.add_typer(dead_letters.group, name="dead-letters")
-app.add_typer(tokens.group, name="tokens")
-app.add_typer(export.group, name="export")
-app.add_typer(forward.group, name="forward")
+def make_app(only: str | None = None) -> typer.Typer:
+    """The command line, or of it what ``only`` names: what the other commands bring in is not loaded then."""
+    app = typer.Typer(
+        cls=_Root,
+        name="lineagelog",
+        help=_ABOUT,
+        epilog="Start here:\n  lineagelog serve\n  lineagelog load examples/\n  lineagelog list runs",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in dict.fromkeys(_COMMANDS.values()):
+        if only is None or _COMMANDS.get(only) == name:
+            import_module(f".{name}", __package__).register(app)
+    for group, name in _GROUPS.items():
+        if only in (None, group):
+            app.add_typer(import_module(f".{name}", __package__).group, name=group)
+    return app
 
 
-def _print_version(value: bool) -> None:
-    if value:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from importlib.metadata import version
 
         put(f"lineagelog {version('lineagelog')}")
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     _: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -130,4 +130,7 @@ def _root(
 def main() -> None:
     """Run the `lineagelog` command."""
     settle_streams()
-    app()
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    is_known = first in _COMMANDS or first in _GROUPS or first == "--version"
+    completes = any(name.endswith("_COMPLETE") for name in os.environ)
+    make_app(first if is_known and not completes else None)()

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, cast
@@ -59,10 +59,13 @@ _STORE: Final = tuple(
 type Command = Callable[..., int | None]
 
 
-def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Command], Command]:
+def command(
+    app: typer.Typer, name: str, *examples: str, more: Sequence[inspect.Parameter] = ()
+) -> Callable[[Command], Command]:
     """Register a function as a command of ``app``; its first parameter is the Session, the others are its options.
 
-    What it returns is the exit code (None = 0). ``examples`` are command lines that the help shows.
+    What it returns is the exit code (None = 0). ``examples`` are command lines that the help shows; ``more`` are
+    options that the function takes as keyword arguments of any name.
     """
 
     def register(function: Command) -> Command:
@@ -75,7 +78,12 @@ def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Command], 
             raise typer.Exit(code or OK)
 
         _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        parameters = [*(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own), *_STORE, _CONFIG]
+        named = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        parameters = [
+            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*named, *more)),
+            *_STORE,
+            _CONFIG,
+        ]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         cast(Any, run).__signature__ = inspect.Signature(parameters)
         app.command(name, help=_help(function.__doc__), epilog=_epilog(examples))(run)

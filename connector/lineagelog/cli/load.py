@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lineagelog.intake import Delivery, Door, Outcome, Tally
     from lineagelog.settings import IntakeSettings
 
+_WORTH_STATISTICS: Final = 1000
+"""New events after which queries are planned anew."""
 _TOLD: Final = 10
 """Refused events that are named; the others are counted."""
 
@@ -97,6 +99,10 @@ def _load(
 
         counts = Counts()
         _load_into(Door(store, check=check, max_event=settings.max_event), paths, settings, counts, tally)
+        if counts.stored >= _WORTH_STATISTICS:
+            from lineagelog.store import gather_statistics
+
+            gather_statistics(store.engine, store.schema)
     return _finish(counts, tally, as_json=json)
 
 

@@ -63,10 +63,10 @@ def _make_months(store: LogStore, months: int) -> None:
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
 def _ddl(session: Session) -> None:
     """Print the SQL statements that `store init` runs. Needs no database."""
-    from lineagelog.store import LogStoreSchema
+    from lineagelog.store import LogStoreSchema, views
 
     schema = LogStoreSchema(session.settings.schema_name)
-    for statement in schema.script():
+    for statement in (*schema.script(), "BEGIN", *views.statements(schema), "COMMIT"):
         put_exactly(f"{statement.strip()};\n\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NoReturn
@@ -13,15 +12,13 @@ from .canonical import mended
 from .decoding import Decoded, RefusedError, decode, decode_event
 from .facets import LOOKED_AT
 from .model import AssertionResult, DatasetSighting, Event, EventKind, Reason, Rejected, RunSighting, TestResult
+from .run_ids import MAX_RUN_ID, stored_run_id
 from .sightings import DatasetGatherer, Notices, limit_name, run_sighting, tests_of_run
 from .times import BadTimeError, parse_time
 
 __all__ = ["MAX_EVENT_TYPE", "MAX_RUN_ID", "Check", "decode", "identity", "parse"]
 
-MAX_RUN_ID: Final = 512
 MAX_EVENT_TYPE: Final = 64
-
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
 _SCANNER: Final = compiled.scanner(LOOKED_AT)
 
@@ -145,11 +142,9 @@ def _event_time(value: Any) -> tuple[datetime, bool]:
 
 def _run_id(value: Any) -> str:
     run_id = _required_text(value, "$.run.runId")
-    if len(run_id) == 36 and _UUID.fullmatch(run_id):
-        return run_id.lower()
     if len(run_id.encode()) > MAX_RUN_ID:
         _refuse(Reason.TOO_LONG, "$.run.runId", f"is longer than {MAX_RUN_ID} bytes")
-    return run_id
+    return stored_run_id(run_id)
 
 
 def _required_text(value: Any, path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from operator import attrgetter
@@ -12,6 +11,7 @@ from uuid import UUID
 from msgspec import structs
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Engine, Select, Text, cast, func, literal, select
 
+from lineagelog.event.run_ids import stored_run_id
 from lineagelog.store import tables
 from lineagelog.store.engine import translated_errors
 from lineagelog.store.schema import LogStoreSchema
@@ -27,8 +27,6 @@ from .status import Status, read_status
 
 CONTENT_BYTES: Final = 1 << 20
 """Stored (compressed) bytes of event content that are read at once."""
-
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class Reader:
@@ -261,11 +259,6 @@ class Reader:
 
 def _bounds(window: Window) -> dict[str, Any]:
     return {"window_start": window.start, "window_end": window.end}
-
-
-def stored_run_id(run_id: str) -> str:
-    """As the store spells it: a UUID in lower case; a text that cannot be stored finds nothing."""
-    return run_id.lower() if _UUID.fullmatch(run_id) else run_id.replace("\0", "\ufffd")
 
 
 def _portions(rows: list[EventRow]) -> Iterator[list[EventRow]]:

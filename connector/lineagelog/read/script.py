@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from psycopg import errors as pg
 from psycopg import sql
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
+from lineagelog.errors import AnalysisStopped
 from lineagelog.store.engine import driver_connection, translated_errors
 from lineagelog.store.schema import LogStoreSchema
 
@@ -22,17 +24,30 @@ def variables(script: str) -> frozenset[str]:
     return frozenset(_VARIABLE.findall(_COMMENT.sub("", script)))
 
 
-def run_script(engine: Engine, schema: LogStoreSchema, script: str, values: Mapping[str, str]) -> list[dict[str, Any]]:
+def run_script(
+    engine: Engine,
+    schema: LogStoreSchema,
+    script: str,
+    values: Mapping[str, str],
+    settings: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
     """The rows of the one statement in ``script``, read in a transaction that can only read.
 
-    ``values``: a text for each variable; the script casts them. Raises StoreUnavailable, StoreNotCreated, and
-    KeyError for a variable without a value.
+    ``values``: a text for each variable; the script casts them. ``settings`` of PostgreSQL hold for the statement.
+    Raises AnalysisStopped after its statement_timeout, StoreUnavailable, StoreNotCreated, and KeyError for a variable
+    without a value.
     """
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
-    path = sql.SQL("SET LOCAL search_path TO pg_catalog, {}, pg_temp").format(sql.Identifier(schema.schema_name))
     wanted = {name: values[name] for name in variables(script)}
+    # quoted as one name: set_config would take a comma in it for a list
+    path = sql.Identifier(schema.schema_name).as_string()
+    chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **(settings or {})}
     with translated_errors(), driver_connection(engine) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
-        connection.execute(path)
+        for name, value in chosen.items():
+            connection.execute("SELECT set_config(%s, %s, true)", (name, value))
         with connection.cursor(row_factory=dict_row) as cursor:
-            return cursor.execute(text.encode(), wanted).fetchall()
+            try:
+                return cursor.execute(text.encode(), wanted).fetchall()
+            except pg.QueryCanceled as error:
+                raise AnalysisStopped("stopped at the time limit") from error

@@ -5,6 +5,7 @@ from .engine import open_engine
 from .log import Appended, InTransaction, LogStore, Verdict
 from .purge import Purged, purge
 from .schema import LogStoreSchema
+from .statistics import gather_statistics
 from .tokens import Grant, Scope, Token, Tokens
 from .verify import Checked, Difference, Verifier
 
@@ -26,6 +27,7 @@ __all__ = [
     "Tokens",
     "Verdict",
     "Verifier",
+    "gather_statistics",
     "open_engine",
     "purge",
 ]

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from lineagelog.errors import SettingsError, StoreTooNew
 
-from . import migrations, tables
+from . import migrations, tables, views
 from .connection import Connection
 from .partitions import advisory_key
 from .patience import patiently
@@ -44,6 +44,8 @@ class _Found(Struct, frozen=True):
     relations: frozenset[str] = frozenset()
     described: frozenset[str] = frozenset()
     lacks_lz4: bool = False
+    views: str | None = None
+    """Hash of the views that are there."""
 
 
 def create(connection: Connection, schema: LogStoreSchema) -> None:
@@ -89,14 +91,22 @@ def _found(connection: psycopg.Connection, schema: LogStoreSchema) -> _Found:
     refuse_later(version := row[0] if row else 0)
     described = frozenset(row[0] for row in connection.execute(_DESCRIBED, name))
     lacks = connection.execute(_LACKS_LZ4, (*name, tables.EVENT_TABLE)).fetchone()
-    return _Found(version, relations, described, bool(lacks and lacks[0]))
+    return _Found(version, relations, described, bool(lacks and lacks[0]), _views(connection, schema, version))
+
+
+def _views(connection: psycopg.Connection, schema: LogStoreSchema, version: int) -> str | None:
+    if version < views.SINCE:
+        return None
+    row = connection.execute(f"SELECT views FROM {schema.table(tables.STORE_TABLE)}".encode()).fetchone()
+    return row[0] if row else None
 
 
 def _missing(schema: LogStoreSchema, found: _Found) -> Iterator[_Statements]:
     """What is to be run, in order, each as a transaction of its own."""
     comments = schema.comment_statements()
     if not found.version:
-        yield (*schema.ddl_statements(), *(text for texts in comments.values() for text in texts))
+        described = (text for texts in comments.values() for text in texts)
+        yield (*schema.ddl_statements(), *described, *views.statements(schema))
         return
     if found.lacks_lz4:  # before any partition
         yield (schema.lz4_statement(),)
@@ -109,6 +119,8 @@ def _missing(schema: LogStoreSchema, found: _Found) -> Iterator[_Statements]:
     for name, statements in comments.items():
         if name not in found.described:
             yield tuple(statements)
+    if found.views != views.version():
+        yield views.statements(schema)
 
 
 def refuse_later(version: int) -> None:

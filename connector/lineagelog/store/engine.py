@@ -33,7 +33,7 @@ _UNAVAILABLE: Final = (
     pg.SerializationFailure,
     pg.DeadlockDetected,
 )
-_NOT_CREATED: Final = (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColumn)
+_NOT_CREATED: Final = (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColumn, pg.UndefinedFunction)
 
 
 def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle_in_transaction: int = 300) -> Engine:

@@ -51,7 +51,10 @@ def files() -> dict[str, str]:
     definition = schema.script()
     partition = "".join(f"--   {line}\n" for line in _lines(schema.partition_statements(2026, 1)))
     return {
-        "schema.sql": _file("The tables of the log store. Running it again changes nothing.", _plain(definition)),
+        "schema.sql": _file(
+            "The tables of the log store (views.sql: its views). Running it again changes nothing.",
+            _plain(definition),
+        ),
         "write.sql": _file(
             "The statements that store one event.",
             _named(schema, _WRITE),

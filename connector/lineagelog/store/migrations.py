@@ -45,35 +45,48 @@ def _guarded(table: Qualified, step: Step) -> str:
     )
 
 
-def _same_rights(table: Qualified, like: str, new: str) -> str:
+def same_rights(
+    table: Qualified, like: str, new: str, privileges: tuple[str, ...] = ("SELECT", "INSERT", "UPDATE")
+) -> str:
     """Give a new table the rights of one that is there: roles that were set up go on working after an upgrade."""
+    given = ", ".join(f"'{privilege}'" for privilege in privileges)
     literal, target = (table(name).replace("'", "''") for name in (like, new))
     return (
         "DECLARE given record; BEGIN\n"
         "      FOR given IN SELECT a.privilege_type AS privilege,\n"
         "          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role\n"
         f"        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '{literal}'::regclass\n"
-        "          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')\n"
+        f"          AND a.grantee <> c.relowner AND a.privilege_type IN ({given})\n"
         f"      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON {target} TO ' || given.role; END LOOP; END"
     )
 
 
 def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
-    return (_same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
+    return (same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
 
 
-def _forward_learnt(table: Qualified) -> tuple[str, ...]:
-    cursor = table(tables.FORWARD_CURSOR_TABLE)
-    columns = ("learnt JSONB", "gap BIGINT NOT NULL DEFAULT 0", "gap_before TIMESTAMP WITH TIME ZONE")
-    added = tuple(f"ALTER TABLE {cursor} ADD COLUMN IF NOT EXISTS {column}" for column in columns)
-    # a table that is described already is not described again: see LogStore.create
-    defined = tables.build("s").tables[f"s.{tables.FORWARD_CURSOR_TABLE}"].c
-    comments = {name: defined[name].comment for name in ("arrival", "learnt", "gap", "gap_before")}
-    return added + tuple(f"COMMENT ON COLUMN {cursor}.{name} IS '{text}'" for name, text in comments.items())
+def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Columns for a table that is there, with their comments: a table that is described is not described again."""
+    defined = tables.build("s").tables[f"s.{name}"].c
+    commented = [*(column.split()[0] for column in columns), *described]
+    return (
+        *(f"ALTER TABLE {table(name)} ADD COLUMN IF NOT EXISTS {column}" for column in columns),
+        *(f"COMMENT ON COLUMN {table(name)}.{each} IS '{defined[each].comment}'" for each in commented),
+    )
+
+
+def _forwarding_and_views(table: Qualified) -> tuple[str, ...]:
+    cursor = ("learnt JSONB", "gap BIGINT NOT NULL DEFAULT 0", "gap_before TIMESTAMP WITH TIME ZONE")
+    return (
+        *_added(table, tables.FORWARD_CURSOR_TABLE, *cursor, described=("arrival",)),
+        *_added(table, tables.STORE_TABLE, "views TEXT"),
+    )
 
 
 STEPS: Final = (
     Step(2, "offsets of Kafka partitions", _kafka_offsets),
-    Step(3, "what forwarding has learnt of a target, and what a purge took before it was sent", _forward_learnt),
+    Step(
+        3, "what forwarding has learnt of a target, what a purge took before it was sent, views", _forwarding_and_views
+    ),
 )
 """A later version is one more line."""

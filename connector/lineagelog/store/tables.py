@@ -215,6 +215,11 @@ def _run(metadata: MetaData) -> None:
     Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
     Index("ol_run_run_id", table.c.run_id)
     Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+    # what sql/views.sql asks of SnapLogic's runs; both are empty where there are none
+    of_snaplogic = text("lower(job_namespace) = 'snaplogic'")
+    execution = text("(CASE WHEN parent_name IS NULL THEN run_id ELSE coalesce(parent_run_id, run_id) END)")
+    Index("ol_run_pipeline", execution, postgresql_where=of_snaplogic)
+    Index("ol_run_pipeline_first", table.c.first_event_time, postgresql_where=of_snaplogic)
 
 
 def _carried_by_runs() -> list[Column[Any]]:
@@ -378,6 +383,7 @@ def _store(metadata: MetaData) -> None:
         Column("version", Integer, nullable=False),
         Column("retention_floor", Time, comment="events older than this were purged and are not stored again"),
         Column("created_at", Time, nullable=False, server_default=func.now()),
+        Column("views", Text, comment="hash of the views that it has (sql/views.sql)"),
         CheckConstraint("id = 1", name="ol_store_one_row"),
         comment="the store itself: one row",
     )

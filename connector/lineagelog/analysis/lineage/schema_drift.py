@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, Final
 
 from msgspec import Struct
 
-from .analysis import Analysis
+from lineagelog.analysis.declaration import Analysis
+from lineagelog.analysis.finding import Finding, Severity, Subject, place
+
 from .drift import HISTORY
-from .finding import Finding, Severity, Subject, place
 from .types import keeps_values, normal_type
 
 
@@ -58,22 +59,14 @@ class ColumnChange(Struct, frozen=True, order=True):
         return f"{'+' if self.change == 'added' else '-'}{self.column}"
 
 
-class SchemaDrift(Analysis[SchemaChange]):
-    """Compares what a job says of a dataset with what it said before."""
-
-    name: ClassVar = "schema_drift"
-    question: ClassVar = "Which datasets changed their columns, and does it break readers?"
-    parameters: ClassVar = (HISTORY,)
-    row = SchemaChange
-
-    def explain(self, rows: Iterable[SchemaChange]) -> list[Finding]:
-        """One finding per dataset and list of changes, whoever reported it in whatever spelling."""
-        found: dict[Any, tuple[list[ColumnChange], list[SchemaChange]]] = {}
-        for row in rows:
-            if changes := column_changes(row.before, row.after):
-                same = (row.dataset_namespace, row.dataset_name, *(change.meaning for change in changes))
-                found.setdefault(same, (changes, []))[1].append(row)
-        return [_finding(changes, same) for changes, same in found.values()]
+def explain(rows: Iterable[SchemaChange]) -> list[Finding]:
+    """One finding per dataset and list of changes, whoever reported it in whatever spelling."""
+    found: dict[Any, tuple[list[ColumnChange], list[SchemaChange]]] = {}
+    for row in rows:
+        if changes := column_changes(row.before, row.after):
+            same = (row.dataset_namespace, row.dataset_name, *(change.meaning for change in changes))
+            found.setdefault(same, (changes, []))[1].append(row)
+    return [_finding(changes, same) for changes, same in found.values()]
 
 
 def column_changes(before: Any, after: Any) -> list[ColumnChange]:
@@ -118,7 +111,7 @@ def _finding(changes: list[ColumnChange], rows: list[SchemaChange]) -> Finding:
     jobs = sorted({place(namespace, name) for row in rows for namespace, name in row.jobs})
     words = ", ".join(map(str, changes))
     return Finding(
-        analysis=SchemaDrift.name,
+        analysis=ANALYSIS.name,
         subject=subject,
         change="columns changed",
         detail=words,
@@ -141,3 +134,15 @@ def _finding(changes: list[ColumnChange], rows: list[SchemaChange]) -> Finding:
             ],
         },
     )
+
+
+ANALYSIS: Final = Analysis(
+    name="schema_drift",
+    question="Which datasets changed their columns, and does it break readers?",
+    about="Compared is what one job says of a dataset from execution to execution. Reordered columns and other words "
+    "for the same type are no change. High: a column was removed, or its values may no longer fit.",
+    parameters=(HISTORY,),
+    row=SchemaChange,
+    explain=explain,
+    example="--since -1d",
+)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import ClassVar
+from typing import Final
 
 from msgspec import Struct
 
-from lineagelog.read.reader import stored_run_id
-
-from .analysis import Analysis, Parameter
-from .finding import Finding, Severity, Subject, place
+from lineagelog.analysis.declaration import Analysis, Count, Joins, Parameter
+from lineagelog.analysis.finding import Finding, Severity, Subject, place
+from lineagelog.event.run_ids import stored_run_id
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -32,23 +31,9 @@ class Reach(Struct, frozen=True, kw_only=True):
     run_ids: list[str]
 
 
-class BlastRadius(Analysis[Reach]):
-    """Follows bad data from run to run in the order of time."""
-
-    name: ClassVar = "blast_radius"
-    question: ClassVar = "What is downstream of a bad dataset or run, and who read it?"
-    parameters: ClassVar = (
-        Parameter("dataset", "Name of the dataset that is bad from the window's start on.", ""),
-        Parameter("dataset_namespace", "Its namespace.", ""),
-        Parameter("run_id", "In place of a dataset: the run whose outputs are bad.", "", as_stored=stored_run_id),
-        Parameter("depth", "How many steps to follow.", "10", r"[1-9][0-9]?", "a number from 1 to 99"),
-    )
-    one_of: ClassVar = ("dataset", "run_id")
-    row = Reach
-
-    def explain(self, rows: Iterable[Reach]) -> list[Finding]:
-        """Nearest first. The subject is the dataset that was reached, or the job where it ends."""
-        return [_finding(row) for row in rows]
+def explain(rows: Iterable[Reach]) -> list[Finding]:
+    """Nearest first. The subject is the dataset that was reached, or the job where it ends."""
+    return [_finding(row) for row in rows]
 
 
 def _finding(row: Reach) -> Finding:
@@ -61,7 +46,7 @@ def _finding(row: Reach) -> Finding:
         deed = "and wrote nothing that was not bad already"
     runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
     return Finding(
-        analysis=BlastRadius.name,
+        analysis=ANALYSIS.name,
         subject=subject,
         change="reached",
         detail=f"{source} by {job}",
@@ -83,3 +68,28 @@ def _finding(row: Reach) -> Finding:
             "from_name": row.from_name,
         },
     )
+
+
+ANALYSIS: Final = Analysis(
+    name="blast_radius",
+    question="What is downstream of a bad dataset or run, and who read it?",
+    about="Follows the data in the order of time: who read it after the bad write, what they wrote, who read that, and "
+    "so on.",
+    parameters=(
+        Parameter(name="dataset", meaning="The dataset that is bad from the window's start on.", metavar="NAME"),
+        Parameter(name="dataset_namespace", meaning="Its namespace.", metavar="NAME"),
+        Parameter(
+            name="run_id",
+            meaning="In place of a dataset: the run whose outputs are bad.",
+            metavar="RUN_ID",
+            as_stored=stored_run_id,
+        ),
+        Count(name="depth", meaning="How many steps to follow.", default="10", lowest=1, highest=99),
+    ),
+    one_of=("dataset", "run_id"),
+    row=Reach,
+    explain=explain,
+    joins=Joins.INDEX,
+    where_nothing_is_found=": nobody read it, or its name is spelled otherwise in the log (lineagelog list datasets)",
+    example="--dataset shop.public.orders --dataset-namespace postgres://db:5432 --since -2d",
+)

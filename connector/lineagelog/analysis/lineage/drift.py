@@ -7,22 +7,20 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .analysis import Parameter
-from .finding import place
+from lineagelog.analysis.declaration import Count, Span
+from lineagelog.analysis.finding import place
 
-HISTORY: Final = Parameter(
-    "history",
-    "How far before the window the runs are looked at that a job is compared with.",
-    "30 days",
-    r"([0-9]{1,6} (minute|hour)|[0-9]{1,5} day|[0-9]{1,4} week)s?",
-    "a number of minutes, hours, days or weeks, such as '30 days', and no more than 9999 weeks",
+HISTORY: Final = Span(
+    name="history",
+    meaning="How far before the window the executions are looked at that a job is compared with.",
+    default="30 days",
 )
-RUNS: Final = Parameter(
-    "runs",
-    "How many runs in a row must be without something before it is new or has vanished.",
-    "3",
-    r"[1-9][0-9]{0,3}",
-    "a number from 1 to 9999",
+RUNS: Final = Count(
+    name="runs",
+    meaning="How many executions in a row must be without something before it is new or has vanished.",
+    default="3",
+    lowest=1,
+    highest=9999,
 )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Final
 
-from .analysis import Analysis
+from lineagelog.analysis.declaration import Analysis
+from lineagelog.analysis.finding import Finding, Severity, Subject, place
+
 from .drift import HISTORY, RUNS, Drift
-from .finding import Finding, Severity, Subject, place
 
 
 class Feed(Drift, frozen=True, kw_only=True):
@@ -34,22 +35,14 @@ class Feed(Drift, frozen=True, kw_only=True):
         return None if self.from_name is None else f"{place(self.from_namespace, self.from_name)}#{self.from_column}"
 
 
-class ColumnLineageDrift(Analysis[Feed]):
-    """Compares the column lineage of each job with itself."""
-
-    name: ClassVar = "column_lineage_drift"
-    question: ClassVar = "Which column stopped being fed from where, and which is fed from somewhere new?"
-    parameters: ClassVar = (HISTORY, RUNS)
-    row = Feed
-
-    def explain(self, rows: Iterable[Feed]) -> list[Finding]:
-        """A column that nothing feeds any more matters most."""
-        return [_finding(row) for row in rows]
+def explain(rows: Iterable[Feed]) -> list[Finding]:
+    """A column that nothing feeds any more matters most."""
+    return [_finding(row) for row in rows]
 
 
 def _finding(row: Feed) -> Finding:
     return Finding(
-        analysis=ColumnLineageDrift.name,
+        analysis=ANALYSIS.name,
         subject=row.subject,
         change=f"{row.change} source",
         detail=f"{row.source or 'no source'} by {row.job}",
@@ -80,3 +73,15 @@ def _sentence(row: Feed) -> str:
         return f"{row.job} feeds {row.subject} {way}, after {row.without} runs in which it did not."
     rest = "" if row.still_fed else "; nothing feeds it any more"
     return f"{row.job} no longer feeds {row.subject} {way}: {row.without} runs since run {row.last_run_id}{rest}."
+
+
+ANALYSIS: Final = Analysis(
+    name="column_lineage_drift",
+    question="Which column stopped being fed from where, and which is fed from somewhere new?",
+    about="The column lineage of a job is compared with that of its own completed executions. High: nothing feeds the "
+    "column any more.",
+    parameters=(HISTORY, RUNS),
+    row=Feed,
+    explain=explain,
+    example="--since -1d --json",
+)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Final
 
-from .analysis import Analysis
+from lineagelog.analysis.declaration import Analysis
+from lineagelog.analysis.finding import Finding, Severity, Subject, place
+
 from .drift import HISTORY, RUNS, Drift
-from .finding import Finding, Severity, Subject, place
 
 
 class Change(Drift, frozen=True, kw_only=True):
@@ -28,19 +29,11 @@ class Change(Drift, frozen=True, kw_only=True):
         return dataset if self.target_name is None else f"{dataset} → {place(self.target_namespace, self.target_name)}"
 
 
-class LineageDrift(Analysis[Change]):
-    """Compares each job with itself."""
-
-    name: ClassVar = "lineage_drift"
-    question: ClassVar = "Which inputs and outputs of a job are new, and which have vanished?"
-    parameters: ClassVar = (HISTORY, RUNS)
-    row = Change
-
-    def explain(self, rows: Iterable[Change]) -> list[Finding]:
-        """A flow is only told of where both its ends stayed: otherwise the ends tell it."""
-        found = list(rows)
-        ends = {(row.job, row.change, row.thing) for row in found if row.kind != "flow"}
-        return [_finding(row) for row in found if row.kind != "flow" or not (_ends_of(row) & ends)]
+def explain(rows: Iterable[Change]) -> list[Finding]:
+    """A flow is only told of where both its ends stayed: otherwise the ends tell it."""
+    found = list(rows)
+    ends = {(row.job, row.change, row.thing) for row in found if row.kind != "flow"}
+    return [_finding(row) for row in found if row.kind != "flow" or not (_ends_of(row) & ends)]
 
 
 def _ends_of(row: Change) -> set[tuple[str, str, str]]:
@@ -56,7 +49,7 @@ def _finding(row: Change) -> Finding:
             f"{row.job} no longer has the {row.kind} {row.thing}: {row.without} runs since run {row.last_run_id}."
         )
     return Finding(
-        analysis=LineageDrift.name,
+        analysis=ANALYSIS.name,
         subject=Subject("job", row.job_namespace or None, row.job_name),
         change=f"{row.change} {row.kind}",
         detail=row.thing,
@@ -72,3 +65,15 @@ def _finding(row: Change) -> Finding:
         },
         **row.judgement(),
     )
+
+
+ANALYSIS: Final = Analysis(
+    name="lineage_drift",
+    question="Which inputs and outputs of a job are new, and which have vanished?",
+    about="A job is compared with its own completed executions. Through SnapLogic's Snaps lineage is followed from "
+    "table to table.",
+    parameters=(HISTORY, RUNS),
+    row=Change,
+    explain=explain,
+    example="--since -1d --history '2 weeks'",
+)
