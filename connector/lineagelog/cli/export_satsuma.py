@@ -46,7 +46,6 @@ from lineagelog.export.satsuma.options import (
     namespace_options,
     needs_database,
 )
-from lineagelog.settings import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -307,6 +306,8 @@ def is_terminal() -> bool:
 
 def find_specs(paths: Sequence[Path]) -> list[str]:
     """The files to begin with; a folder stands for its .stm files, in the order of their names."""
+    from lineagelog.settings import is_folder  # brings pydantic, which `--help` does without
+
     found: list[str] = []
     for path in paths:
         if not is_folder(path):
