@@ -44,7 +44,6 @@ from lineagelog.export.satsuma.options import (
     namespace_options,
     needs_database,
 )
-from lineagelog.settings import is_folder
 
 from .command import ERROR, FINDINGS, OK, command
 from .export_delivery import emit_events, load_into
@@ -422,6 +421,8 @@ def is_terminal() -> bool:
 
 def find_specs(paths: Sequence[Path]) -> list[str]:
     """The files to begin with; a folder stands for its .stm files, in the order of their names."""
+    from lineagelog.settings import is_folder  # brings pydantic, which `--help` does without
+
     found: list[str] = []
     for path in paths:
         if not is_folder(path):
