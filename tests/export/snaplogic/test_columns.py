@@ -380,3 +380,11 @@ def test_a_name_that_cannot_be_resolved_is_told_once() -> None:
     """Not also as missing."""
     exported = run(chain("binary-write", "It", {"filename": expr('"out-" + Date.now()')}))
     assert len(warnings(exported)) == 1
+
+
+def test_a_lookup_has_its_input_under_original() -> None:
+    """Beside the columns of the table, without a setting for it."""
+    settings = {"tableName": lit("s.t")}
+    sample = chain("postgres-lookup", "It", settings, "rate", "original.a", account=account("shop", "postgres"))
+    found = lineage(event(run(sample), "It")["outputs"][0])
+    assert found == {"original": (["Gen.a", "Gen.b"], "Mapping"), "rate": (["shopdb.s.t.rate"], "Mapping")}

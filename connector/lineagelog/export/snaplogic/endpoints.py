@@ -83,7 +83,8 @@ def _statement(snap: Snap, known: SnapClass, context: Context, node: Node, diale
 
 
 def _passes(snap: Snap) -> bool:
-    return snap.settings.get("passThrough").unwrap().flag()
+    """Whether the input comes out under `original`: as the setting says, of a Lookup always."""
+    return snap.kind.endswith("lookup") or snap.settings.get("passThrough").unwrap().flag()
 
 
 def read_endpoints(snap: Snap, known: SnapClass, context: Context) -> Rule:
