@@ -217,6 +217,16 @@ def test_a_bare_field_that_two_sources_declare_is_told() -> None:
     )
 
 
+def test_the_spelling_that_is_advised_is_understood() -> None:
+    """Two sources may have one name in two namespaces: the advice names the namespace."""
+    spec = "namespace n { schema s { id INT } }\nnamespace o { schema s { id INT } }\nschema t { a INT }\n"
+    mapping = "mapping m { source { n::s, o::s } target { t } PATH -> a }"
+    (told,) = run_export(spec + mapping.replace("PATH", "id")).problems
+    assert "write n::s.id, or" in told
+    found = run_export(spec + mapping.replace("PATH", "o::s.id"))
+    assert (found.sources("m", "a"), found.problems) == (["o.s.id"], [])
+
+
 def row_fields(found: Exports) -> list[tuple[str, str, str]]:
     """(field, subtype, text) of what decides on the rows of the output."""
     (output,) = found.event("m")["outputs"]

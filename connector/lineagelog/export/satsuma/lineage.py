@@ -219,7 +219,7 @@ class _Work:
             self.report(arrow, f"source field '{_shown(path)}' is not declared in {sides}")
         if found.rivals:
             others = ", ".join(f"'{key}'" for key in found.rivals)
-            better = f"{bare(found.schema)}.{found.path}"
+            better = f"{found.schema}.{found.path}"
             shown = f"source field '{_shown(path)}' is declared in '{found.schema}' and in {others}"
             self.report(arrow, f"{shown}; the first counts: write {better}, or the one that is meant")
         if found.path and transform is None:
