@@ -16,7 +16,7 @@ public final class CallQueue {
      * Java side: asks Python and waits for the answer.
      *
      * @param connector the id of the connector instance
-     * @param operation {@code initialize}, {@code start}, {@code refresh} or {@code disconnect}
+     * @param operation {@code initialize}, {@code start}, {@code replace}, {@code refresh} or {@code disconnect}
      * @param argument JSON
      * @param timeoutMillis how long to wait
      * @return JSON

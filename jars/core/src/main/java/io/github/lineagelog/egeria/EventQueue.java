@@ -51,10 +51,19 @@ public final class EventQueue {
      * @param maxBytes at most so many bytes, but always one event
      * @param waitMillis how long to wait for the first
      * @return null when none came in this time or the bridge was detached
+     * @throws OutOfMemoryError when there is no memory for the batch: the events wait for the next call
      */
     public Batch take(int max, int maxBytes, long waitMillis) throws InterruptedException {
         List<Event> events = mailbox.take(max, maxBytes, waitMillis);
-        return events.isEmpty() ? null : new Batch(events);
+        if (events.isEmpty()) {
+            return null;
+        }
+        try {
+            return new Batch(events);
+        } catch (RuntimeException | Error broken) { // their senders wait without end: none may be lost on the way
+            mailbox.putBack(events);
+            throw broken;
+        }
     }
 
     /** How many events nobody has taken yet. */

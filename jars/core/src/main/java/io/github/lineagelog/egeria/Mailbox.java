@@ -145,7 +145,7 @@ final class Mailbox<T extends Mailbox.Item> {
      * @return the items in the order of their arrival; none when none came in time or the mailbox is closed
      */
     List<T> take(int max, long maxWeight, long waitMillis) throws InterruptedException {
-        List<T> taken = new ArrayList<>();
+        List<T> taken;
         long left = TimeUnit.MILLISECONDS.toNanos(waitMillis);
         lock.lockInterruptibly();
         try {
@@ -153,6 +153,7 @@ final class Mailbox<T extends Mailbox.Item> {
                 left = arrived.awaitNanos(left);
             }
             long weight = 0;
+            taken = new ArrayList<>(Math.min(max, queue.size()) + 1); // no memory is needed once the first is taken
             while (!queue.isEmpty() && (taken.isEmpty() || taken.size() < max)) {
                 weight += queue.peekFirst().weight();
                 if (!taken.isEmpty() && weight > maxWeight) {
@@ -167,5 +168,20 @@ final class Mailbox<T extends Mailbox.Item> {
             lock.unlock();
         }
         return taken;
+    }
+
+    /** Items that were taken and could not be handed on come first again, in their order; those answered meanwhile do not. */
+    void putBack(List<T> taken) {
+        lock.lock();
+        try {
+            for (int at = taken.size() - 1; at >= 0; at--) {
+                if (!taken.get(at).reply.isDone() && unanswered.contains(taken.get(at))) {
+                    queue.addFirst(taken.get(at));
+                }
+            }
+            arrived.signal();
+        } finally {
+            lock.unlock();
+        }
     }
 }

@@ -25,7 +25,11 @@ public class LineagelogConnector extends IntegrationConnectorBase {
         try {
             started.start(settings(), integrationContext, LISTENER);
         } catch (LinkException failed) {
-            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "start", failed);
+            // those that take a cause take a Throwable in Egeria 4.3 and an Exception later: this constructor is in all
+            ConnectorCheckedException told =
+                    new ConnectorCheckedException(failed.definition(), getClass().getName(), "start");
+            told.addSuppressed(failed);
+            throw told;
         }
         link = started;
     }
@@ -50,13 +54,8 @@ public class LineagelogConnector extends IntegrationConnectorBase {
     @Override
     public void refresh() throws ConnectorCheckedException {
         LogStoreLink running = link;
-        if (running == null) {
-            return;
-        }
-        try {
+        if (running != null) {
             running.refresh();
-        } catch (LinkException failed) {
-            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "refresh", failed);
         }
     }
 

@@ -3,14 +3,23 @@ package io.github.lineagelog.egeria.standin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.github.lineagelog.egeria.connector.ConnectorDescription;
 import io.github.lineagelog.egeria.standin.v6.Era60;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.odpi.openmetadata.frameworks.connectors.properties.beans.ConnectorType;
 
 /** The connector in the shape of Egeria 6. */
 class Era60Test extends ConnectorContract {
     Era60Test() {
         super(new Era60(), "io.github.lineagelog.egeria.v6.LineagelogProvider");
+    }
+
+    @Test
+    void theVersionIsOurs() {
+        startDaemon();
+        ConnectorType type = (ConnectorType) daemon().status().get(0).get("connectorType");
+        assertEquals(ConnectorDescription.VERSION, type.getVersionIdentifier());
     }
 
     @Test
