@@ -1,4 +1,4 @@
-"""Every call of the connector into Egeria is one that the version has: by its jars where there are some, else a list."""
+"""Every call of the connector into Egeria is one that the version has: by its jars where there are any, else a list."""
 
 from __future__ import annotations
 

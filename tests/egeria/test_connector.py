@@ -79,7 +79,7 @@ def test_a_whole_life(connectors: Connectors, database_url: str) -> None:
             "waiting": 3,
             "database": "up",
         }
-        assert figures["lag_seconds"] > 0
+        assert figures["last_event_age_seconds"] > 0
         last = call(connectors, "disconnect")
         assert (last["stored"], last["waiting"], last["database"]) == (1 - round_number, 0, "up")
         assert connectors.keeper("1") is None
@@ -150,7 +150,8 @@ def test_a_secret_that_an_error_repeats_is_hidden(connectors: Connectors, tmp_pa
 def test_a_misspelt_property_is_a_warning(connectors: Connectors) -> None:
     """The connector works all the same: Egeria may have put something there itself."""
     with capture_logs() as logs:
-        call(connectors, "initialize", name="log", properties={"shema": "x"})
+        said = call(connectors, "initialize", name="log", properties={"shema": "x"})
+    assert said == {"unknown": ["shema"]}
     assert [(line["names"], line["log_level"]) for line in logs] == [("shema", "warning")]
 
 

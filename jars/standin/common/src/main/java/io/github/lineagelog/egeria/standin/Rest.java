@@ -95,7 +95,6 @@ final class Rest {
             case "POST /test/restart" -> done(daemon::restart);
             case "POST /test/properties" -> done(() -> daemon.setProperties(query.get("name"), tree(body)));
             case "POST /test/endpoint" -> done(() -> daemon.setEndpoint(query.get("name"), body));
-            case "POST /test/exhaust" -> Exhaust.run(Integer.parseInt(query.getOrDefault("times", "1")));
             case "POST /test/shutdown" -> Map.of("done", true);
             default -> null;
         };
