@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -151,6 +152,19 @@ def test_another_listeners_trouble_is_not_ours(shared: tuple[Daemon, str]) -> No
     running.ask("POST", "/test/listener?throws=false", b"")
     assert "the second listener was told to throw" in str(running.audit())
     assert rows(url, "SELECT count(*) FROM openlineage.ol_event WHERE run_id = 'beside'") == [(1,)]
+
+
+def test_metrics_are_served(platforms: Path, tmp_path: Path, database_url: str) -> None:
+    """On a port of their own, as `consume` has them."""
+    with daemon(tmp_path, [connector(database_url)], "--metrics-port", "0") as running:
+        running.publish(event("r"))
+        (told,) = running.logs("metrics")
+        with urllib.request.urlopen(told["url"], timeout=60) as answer:
+            text = answer.read().decode()
+        assert running.end()[0] == 0
+    assert 'lineagelog_events_total{source="egeria",verdict="stored"} 1.0' in text
+    assert 'lineagelog_daemon_database_up{connector="lineage log"} 1.0' in text
+    assert "process_resident_memory_bytes" in text
 
 
 def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, database_url: str) -> None:

@@ -32,8 +32,9 @@ class Figures:
                 self._verdicts[outcome.verdict] += 1
                 if (rejected := outcome.rejected) is not None:
                     self._reasons[rejected.reason.value] += 1
-            if outcomes and isinstance(item := outcomes[-1].item, Event):
-                self._age = (datetime.now(UTC) - item.event_time).total_seconds()
+            last = next((each.item for each in reversed(outcomes) if isinstance(each.item, Event)), None)
+            if last is not None:
+                self._age = (datetime.now(UTC) - last.event_time).total_seconds()
 
     def spooled(self, events: int) -> None:
         """So many more are in the spool; fewer if negative."""

@@ -62,6 +62,7 @@ class EventQueue(Protocol):
     """``io.github.lineagelog.egeria.EventQueue``."""
 
     def take(self, max_events: int, max_bytes: int, wait_millis: int) -> Batch | None: ...  # noqa: D102
+    def recover(self) -> None: ...  # noqa: D102
     def waiting(self) -> int: ...  # noqa: D102
 
 
@@ -79,6 +80,7 @@ class CallQueue(Protocol):
     """``io.github.lineagelog.egeria.CallQueue``."""
 
     def take(self, wait_millis: int) -> Call | None: ...  # noqa: D102
+    def recover(self) -> None: ...  # noqa: D102
 
 
 class _Job:
@@ -140,6 +142,7 @@ class EventPump:
             except Exception as error:  # Java has no memory left, or is going; what it could not hand over waits there
                 _log.error("the event queue fails", action="bridge", error=type(error).__name__)
                 self._stopping.wait(_FAILED_SECONDS)
+                insist(self._queue.recover, until=self._stopping.is_set)
                 most = 1  # as little as can be
                 continue
             most = MAX_EVENTS
@@ -264,6 +267,7 @@ class CallPump:
             except Exception as error:
                 _log.error("the call queue fails", action="bridge", error=type(error).__name__)
                 self._stopping.wait(_FAILED_SECONDS)
+                insist(self._queue.recover, until=self._stopping.is_set)
                 continue
             if call is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
@@ -289,9 +293,10 @@ class _Share:
 
 def _shares(batch: Batch) -> list[_Share]:
     """The batch by connectors; one event, the usual case, costs as few calls into Java as can be."""
+    size = batch.size()  # tells Java that it arrived
     shares = [_Share(str(name)) for name in batch.connectors()]
     bodies = bytes(batch.bodies())
-    if batch.size() == 1:
+    if size == 1:
         shares[0].indexes, shares[0].bodies = [0], [bodies]
         return shares
     start = 0

@@ -41,6 +41,11 @@ public final class CallQueue {
         return calls.isEmpty() ? null : calls.get(0);
     }
 
+    /** Python side, when a take has failed: the call that it took and could not hand over is to be taken again. */
+    public void recover() {
+        mailbox.recover();
+    }
+
     void open() {
         mailbox.open();
     }

@@ -51,19 +51,15 @@ public final class EventQueue {
      * @param maxBytes at most so many bytes, but always one event
      * @param waitMillis how long to wait for the first
      * @return null when none came in this time or the bridge was detached
-     * @throws OutOfMemoryError when there is no memory for the batch: the events wait for the next call
      */
     public Batch take(int max, int maxBytes, long waitMillis) throws InterruptedException {
         List<Event> events = mailbox.take(max, maxBytes, waitMillis);
-        if (events.isEmpty()) {
-            return null;
-        }
-        try {
-            return new Batch(events);
-        } catch (RuntimeException | Error broken) { // their senders wait without end: none may be lost on the way
-            mailbox.putBack(events);
-            throw broken;
-        }
+        return events.isEmpty() ? null : new Batch(events);
+    }
+
+    /** Python side, when a take has failed: what it took and could not hand over is to be taken again. */
+    public void recover() {
+        mailbox.recover();
     }
 
     /** How many events nobody has taken yet. */

@@ -13,7 +13,7 @@ class MailboxTest {
     private static final class Word extends Mailbox.Item {}
 
     @Test
-    void whatIsPutBackComesFirstAndInOrder() throws Exception {
+    void whatIsLostOnTheWayIsTakenAgainFirstAndInOrder() throws Exception {
         Mailbox<Word> mailbox = new Mailbox<>("closed");
         mailbox.open();
         List<Word> sent = new ArrayList<>();
@@ -27,11 +27,13 @@ class MailboxTest {
                 Thread.sleep(1);
             }
         }
-        List<Word> taken = mailbox.take(3, 0, 1000);
-        assertEquals(sent.subList(0, 3), taken);
-        taken.get(1).accept("");
-        mailbox.putBack(taken);
-        assertEquals(List.of(sent.get(0), sent.get(2), sent.get(3)), mailbox.take(9, 0, 1000));
+        mailbox.take(1, 0, 1000).get(0).receive();
+        assertEquals(sent.subList(1, 3), mailbox.take(2, 0, 1000));
+        mailbox.recover();
+        assertEquals(sent.subList(1, 4), mailbox.take(9, 0, 1000));
+        sent.get(2).accept("");
+        mailbox.recover();
+        assertEquals(List.of(sent.get(1), sent.get(3)), mailbox.take(9, 0, 1000));
         mailbox.close("over");
         for (Thread sender : senders) {
             sender.join();

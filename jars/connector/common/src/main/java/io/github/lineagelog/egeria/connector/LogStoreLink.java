@@ -90,6 +90,11 @@ public final class LogStoreLink {
         }
     }
 
+    /** This version of Egeria has not what the connector was made for. */
+    public LinkException misfit(LinkageError missing) {
+        return notStarted(new LinkException(ErrorCode.NO_LISTENER.getMessageDefinition(name, missing.toString()), missing));
+    }
+
     private LinkException notStarted(LinkException failed) {
         listening = false;
         log("start", AuditCode.NOT_STARTED.getMessageDefinition(name, reason(failed)));
