@@ -23,17 +23,21 @@ public final class Hungry {
         Bridge.calls().call("c", "start", "{}", 60_000);
         Thread worker = new Thread(Hungry::deliver);
         worker.start();
+        await(20); // all classes are there: what is initialized without memory is broken for good
         for (int time = Integer.parseInt(arguments[1]); time > 0; time--) {
             hold();
-            int before = DONE.get();
-            while (DONE.get() <= before) {
-                Thread.sleep(1); // fed again, events must go on
-            }
+            await(DONE.get() + 1); // fed again, events must go on
         }
         OVER.set(true);
         worker.join();
         System.out.println("delivered " + DONE);
         System.exit(7);
+    }
+
+    private static void await(int count) throws InterruptedException {
+        while (DONE.get() < count) {
+            Thread.sleep(1);
+        }
     }
 
     private static void hold() throws InterruptedException {
@@ -59,7 +63,7 @@ public final class Hungry {
     private static void deliver() {
         while (!OVER.get()) {
             try {
-                Bridge.events().deliver("c", "run", String.format(EVENT, DONE.get()));
+                Bridge.events().deliver("c", "run", EVENT.replace("%d", DONE.toString()));
                 DONE.incrementAndGet();
             } catch (Exception | OutOfMemoryError hungry) {
                 Thread.yield();

@@ -189,7 +189,7 @@ public final class LogStoreLink {
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw notKept(kind, "the thread was interrupted while the event waited for the log store", interrupted);
-        } catch (VirtualMachineError exhausted) { // an error would keep the event from the other listeners, too
+        } catch (VirtualMachineError | LinkageError exhausted) { // an error would keep the event from the other listeners, too
             throw notKept(kind, exhausted.toString(), exhausted);
         }
     }
