@@ -126,12 +126,16 @@ class Daemon:
 
 def compile_deliverer(folder: Path) -> Path:
     """The jar of Deliver.java."""
+    return compile_platform(Path(__file__).with_name("Deliver.java"), folder)
+
+
+def compile_platform(source: Path, folder: Path) -> Path:
+    """The jar of one source, whose main class has its name."""
     core, _ = own_jars()
-    source = Path(__file__).with_name("Deliver.java")
     subprocess.run(["javac", "-cp", str(core), "-d", str(folder), str(source)], check=True, timeout=120)
     names = sorted(path.name for path in folder.glob("*.class"))
-    jar = folder / "deliver.jar"
-    subprocess.run(["jar", "cfe", str(jar), "Deliver", *names], cwd=folder, check=True, timeout=120)
+    jar = folder / f"{source.stem.lower()}.jar"
+    subprocess.run(["jar", "cfe", str(jar), source.stem, *names], cwd=folder, check=True, timeout=120)
     return jar
 
 

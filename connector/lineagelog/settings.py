@@ -101,6 +101,8 @@ class DaemonSettings(_Group):
     spool_mib: Annotated[int, Field(ge=1, le=1_048_576)] = 1024
     wait_seconds: Annotated[float, Field(ge=0, le=3600)] = 10.0
     stop_seconds: Annotated[int, Field(ge=2, le=600)] = 8
+    metrics_host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
 
 
 class AnalyseSettings(_Group):

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from lineagelog.egeria import Connectors
 from lineagelog.egeria.configuration import Defaults
 from lineagelog.egeria.connector import CallError
+from lineagelog.egeria.metrics import DaemonMetrics
 from lineagelog.store import LogStore, open_engine
+from lineagelog.store.embedded import EmbeddedPostgres
 from tests.support import connect, event
+
+from .test_keeper import wait_for
 
 NOWHERE = "postgresql://me:s3cret@127.0.0.1:1/db"
 
@@ -79,7 +85,7 @@ def test_a_whole_life(connectors: Connectors, database_url: str) -> None:
             "waiting": 3,
             "database": "up",
         }
-        assert figures["lag_seconds"] > 0
+        assert figures["last_event_age_seconds"] > 0
         last = call(connectors, "disconnect")
         assert (last["stored"], last["waiting"], last["database"]) == (1 - round_number, 0, "up")
         assert connectors.keeper("1") is None
@@ -147,10 +153,112 @@ def test_a_secret_that_an_error_repeats_is_hidden(connectors: Connectors, tmp_pa
     assert ("opensesame" in str(raised.value), "***" in str(raised.value)) == (False, True)
 
 
+def drainers(name: str) -> int:
+    return [each.name for each in threading.enumerate()].count(f"lineagelog-drain-{name}")
+
+
+def connections(url: str) -> int:
+    with connect(url) as connection:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        row = connection.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_successor_takes_what_still_comes_for_the_instance_before(connectors: Connectors, database_url: str) -> None:
+    """After n restarts there is one pool and one drainer; an event on its way from an old instance is stored once, in
+    the new place."""
+    for number in range(6):
+        schema = "one" if number < 5 else "two"
+        name = str(number)
+        call(connectors, "initialize", name, name="log", address=database_url, properties={"schema": schema})
+        call(connectors, "start", name)
+        assert take(connectors, number, name) == {}
+        if number:
+            said = call(connectors, "replace", name, id=str(number - 1))
+            assert (said["stored"], said["database"]) == (1, "up")
+    for number in range(6):
+        assert take(connectors, 10 + number, str(number)) == {}
+    assert connectors.hide("0", f"{database_url}x") == connectors.hide("5", f"{database_url}x")
+    wait_for(lambda: drainers("log") == 1)
+    wait_for(lambda: connections(database_url) <= 3)
+    assert connectors.started() == 1
+    with connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM one.ol_event").fetchone() == (5,)
+        assert connection.execute("SELECT count(*) FROM two.ol_event").fetchone() == (7,)
+    (state,) = connectors.states()
+    assert (state.starts, state.counts["stored"], state.is_up) == (6, 12, True)
+
+
+def test_the_spool_of_the_instance_before_is_drained(
+    connectors: Connectors, own_postgres: EmbeddedPostgres, database_url: str
+) -> None:
+    """A new endpoint while the old database is away: the events that it has taken reach that one when it is back."""
+    call(connectors, "initialize", "1", name="log", address=own_postgres.url)
+    call(connectors, "start", "1")
+    own_postgres.release()
+    assert take(connectors, 1, "1") == {}
+    call(connectors, "initialize", "2", name="log", address=database_url)
+    call(connectors, "start", "2")
+    assert call(connectors, "replace", "2", id="1")["spooled"] == 1
+    assert take(connectors, 2, "1") == {}
+    assert drainers("log") == 2
+    own_postgres.start()
+    wait_for(lambda: drainers("log") == 1)
+    for url, run in ((own_postgres.url, "r1"), (database_url, "r2")):
+        with connect(url) as connection:
+            assert connection.execute("SELECT run_id FROM openlineage.ol_event").fetchall() == [(run,)]
+    (state,) = connectors.states()
+    assert (state.counts["stored"], state.counts["spooled"], state.spool_bytes) == (2, 0, 0)
+
+
+def test_a_disconnected_connector_drains_its_spool(connectors: Connectors, own_postgres: EmbeddedPostgres) -> None:
+    """Also where the daemon disconnects: what was acknowledged does not lie there until the process starts anew."""
+    call(connectors, "initialize", name="log", address=own_postgres.url)
+    call(connectors, "start")
+    own_postgres.release()
+    assert take(connectors, 1) == {}
+    assert call(connectors, "disconnect")["spooled"] == 1
+    own_postgres.start()
+    wait_for(lambda: drainers("log") == 0)
+    with connect(own_postgres.url) as connection:
+        assert connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone() == (1,)
+
+
+def test_metrics(connectors: Connectors, database_url: str, tmp_path: Path) -> None:
+    """All connectors' events together, the rest by connector; a restart loses no count; a scrape asks nobody."""
+    for number, name in (("1", "log"), ("2", "log"), ("3", "other")):
+        call(connectors, "initialize", number, name=name, address=NOWHERE if name == "other" else database_url)
+        call(connectors, "start", number)
+        keeper = connectors.keeper(number)
+        assert keeper is not None
+        assert keeper.take([body(int(number)), b"no event"]) == {}
+    call(connectors, "replace", "2", id="1")
+    wait_for(lambda: drainers("log") == 1)
+    connectors.queued = 5
+    registry = CollectorRegistry()
+    registry.register(DaemonMetrics(connectors))
+
+    def value(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"lineagelog_{name}", labels)
+
+    assert value("events_total", source="egeria", verdict="stored") == 2
+    assert value("events_total", source="egeria", verdict="dead") == 2
+    assert value("dead_letters_total", source="egeria", reason="not_json") == 2
+    assert value("daemon_starts_total", connector="log") == 2
+    assert value("daemon_spooled_events", connector="other") == 2
+    assert (value("daemon_database_up", connector="log"), value("daemon_database_up", connector="other")) == (1, 0)
+    assert (value("daemon_spool_bytes", connector="other") or 0) > 0
+    assert value("daemon_spool_max_bytes", connector="log") == 1 << 20
+    assert (value("daemon_last_event_age_seconds", connector="log") or 0) > 0
+    assert (value("daemon_waiting_events"), value("daemon_connectors")) == (5, 2)
+
+
 def test_a_misspelt_property_is_a_warning(connectors: Connectors) -> None:
     """The connector works all the same: Egeria may have put something there itself."""
     with capture_logs() as logs:
-        call(connectors, "initialize", name="log", properties={"shema": "x"})
+        said = call(connectors, "initialize", name="log", properties={"shema": "x"})
+    assert said == {"unknown": ["shema"]}
     assert [(line["names"], line["log_level"]) for line in logs] == [("shema", "warning")]
 
 

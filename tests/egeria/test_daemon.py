@@ -6,9 +6,10 @@ import json
 import os
 import signal
 import time
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -121,12 +122,26 @@ def test_a_bean_is_the_same_event(shared: tuple[Daemon, str]) -> None:
 def test_what_cannot_be_read_becomes_a_dead_letter(shared: tuple[Daemon, str]) -> None:
     """Also what Egeria itself could not parse: the exact text is kept, and where it came from."""
     running, url = shared
-    bad = ['{"eventType": "COMPLETE", "eventTime": "never", "run": {"runId": "x"}}', "no event, é 😀 at all", "[]"]
+    bad = ['{"eventType": "COMPLETE", "eventTime": "never", "run": {"runId": "x"}}', "no event, é 😀 at all", "[{"]
     for each in bad:
         running.publish(each.encode())
-    letters = rows(url, "SELECT source, position, payload FROM openlineage.ol_dead_letter ORDER BY id")
+    query = "SELECT source, position, payload FROM openlineage.ol_dead_letter WHERE position NOT LIKE '%]' ORDER BY id"
+    letters = rows(url, query)
     assert [letter[:2] for letter in letters] == [("egeria", "lineage log")] * 3
     assert [bytes(letter[2]).decode() for letter in letters] == bad
+
+
+def test_an_array_of_events_is_taken_apart(shared: tuple[Daemon, str]) -> None:
+    """As elsewhere: Egeria cannot parse it and passes it on as it came; a bad one of them is a dead letter."""
+    running, url = shared
+    several = [event("array-1"), {"eventTime": "never"}, event("array-2")]
+    running.publish(json.dumps(several).encode())
+    running.publish(b"[]")
+    running.publish(b"\n".join(json.dumps(event(f"array-{number}")).encode() for number in (3, 4)))
+    found = rows(url, "SELECT run_id FROM openlineage.ol_event WHERE run_id LIKE 'array-%' ORDER BY 1")
+    assert [run for (run,) in found] == [f"array-{number}" for number in (1, 2, 3, 4)]
+    letters = "SELECT position FROM openlineage.ol_dead_letter WHERE position LIKE '%]'"
+    assert rows(url, letters) == [("lineage log[1]",)]
 
 
 def test_another_listeners_trouble_is_not_ours(shared: tuple[Daemon, str]) -> None:
@@ -137,6 +152,19 @@ def test_another_listeners_trouble_is_not_ours(shared: tuple[Daemon, str]) -> No
     running.ask("POST", "/test/listener?throws=false", b"")
     assert "the second listener was told to throw" in str(running.audit())
     assert rows(url, "SELECT count(*) FROM openlineage.ol_event WHERE run_id = 'beside'") == [(1,)]
+
+
+def test_metrics_are_served(platforms: Path, tmp_path: Path, database_url: str) -> None:
+    """On a port of their own, as `consume` has them."""
+    with daemon(tmp_path, [connector(database_url)], "--metrics-port", "0") as running:
+        running.publish(event("r"))
+        (told,) = running.logs("metrics")
+        with urllib.request.urlopen(told["url"], timeout=60) as answer:
+            text = answer.read().decode()
+        assert running.end()[0] == 0
+    assert 'lineagelog_events_total{source="egeria",verdict="stored"} 1.0' in text
+    assert 'lineagelog_daemon_database_up{connector="lineage log"} 1.0' in text
+    assert "process_resident_memory_bytes" in text
 
 
 def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, database_url: str) -> None:
@@ -150,13 +178,46 @@ def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, d
     assert (count(database_url, "one"), count(database_url, "two words")) == (203, 203)
 
 
-def test_a_connector_is_restarted(platforms: Path, tmp_path: Path, database_url: str) -> None:
-    """Egeria's restart command makes it anew; the events go on, once."""
-    with daemon(tmp_path, [connector(database_url)]) as running:
+@pytest.mark.parametrize("era", PROVIDERS)
+def test_a_connector_is_restarted(
+    platforms: Path, tmp_path: Path, databases: Databases, database_url: str, era: str
+) -> None:
+    """Restarts, new properties and a new endpoint each make an instance, and Egeria 6 never tells the one before: each
+    event comes once, to the new place only, and the instances before hold nothing."""
+    name = urlencode({"name": "lineage log"})
+    with databases.new() as other, daemon(tmp_path, [connector(database_url)], era=era) as running:
         running.publish(event("before"))
-        running.ask("POST", "/test/restart", b"")
-        running.publish(event("after"))
+        for _ in range(3):
+            running.ask("POST", "/test/restart", b"")
+        running.publish(event("restarted"))
         assert running.figures()[1:3] == ["1", "0"]
+        running.ask("POST", f"/test/properties?{name}", b'{"schema": "two"}')
+        running.publish(event("schema"))
+        running.ask("POST", f"/test/endpoint?{name}", other.encode())
+        for number in range(3):
+            running.publish(event(f"other-{number}"))
+        assert running.figures()[1:3] == ["3", "0"]
+        assert running.ask("GET", "/test/status")["connectors"][0]["instances"] == 6
+        ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lineagelog' AND datname = "
+        names = [urlsplit(url).path.strip("/") for url in (database_url, other)]
+        wait_for(lambda: rows(database_url, f"{ours} '{names[0]}'") == [(0,)])
+        assert 1 <= rows(database_url, f"{ours} '{names[1]}'")[0][0] <= 3
+        assert running.audit("CONNECTOR-0011") == []
+        assert (count(database_url), count(database_url, "two"), count(other, "two")) == (2, 1, 3)
+
+
+def test_a_refused_start_is_an_exception_of_egerias(platforms: Path, tmp_path: Path, database_url: str) -> None:
+    """Wrong properties: the state is failed with our text, the instance before goes on, and a restart mends it."""
+    name = urlencode({"name": "lineage log"})
+    with daemon(tmp_path, [connector(database_url)]) as running:
+        running.ask("POST", f"/test/properties?{name}", b'{"strict": "maybe", "shema": "x"}')
+        (status,) = running.ask("GET", "/test/status")["connectors"]
+        assert (status["state"], "strict: 'maybe' is neither true nor false" in status["error"]) == ("failed", True)
+        running.publish(event("meanwhile"))
+        running.ask("POST", f"/test/properties?{name}", b'{"strict": "false"}')
+        running.publish(event("after"))
+        (unknown,) = running.audit("CONNECTOR-0012")
+        assert unknown["parameters"][1] == "shema"
     assert count(database_url) == 2
 
 

@@ -262,6 +262,114 @@ def test_a_full_spool_is_drained_though_its_first_event_is_refused(kept: Kept) -
     wait_for(lambda: kept.spooled == [body(0)])
 
 
+def test_a_database_that_hangs_does_not_hold_up_a_start(kept: Kept) -> None:
+    """Egeria never tries a start again: after a while it is one without the database, and nobody who asks hangs."""
+    hang = threading.Event()
+    kept.door.store.check_version = hang.wait  # type: ignore[assignment]
+    spool = Spool(kept.folder, fsync=True)
+    keeper = Keeper(kept.door, spool, lambda: None, wait=0.0, name="c", first_look=0.1)  # type: ignore[arg-type]
+    kept.keepers.append(keeper)
+    keeper.open()
+    assert (keeper.database(), keeper.take([body(1)]), kept.spooled) == ("away: it does not answer", {}, [body(1)])
+    hang.set()
+    wait_for(lambda: keeper.database() == "up")
+    assert kept.door.taken == [body(1)]
+
+
+def test_a_database_that_hangs_later_is_said_to(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question has an end, and is not asked again by another thread as long as it hangs."""
+    monkeypatch.setattr("lineagelog.egeria.keeper._ANSWER_SECONDS", 0.05)
+    keeper = kept.keeper()
+    hang = threading.Event()
+    kept.door.store.check_version = hang.wait  # type: ignore[assignment]
+    assert {keeper.database() for _ in range(5)} == {"away: it does not answer"}
+    assert [each.name for each in threading.enumerate()].count("lineagelog-ask-c") == 1
+    hang.set()
+    wait_for(lambda: keeper.database() == "up")
+
+
+def test_refusals_are_told_once_in_a_while(kept: Kept) -> None:
+    """One line of the log, not one for each event; the figures have all."""
+    keeper = kept.keeper(max_bytes=1)
+    kept.door.store.trouble = AWAY
+    with capture_logs() as logs:
+        for number in range(20):
+            assert list(keeper.take([body(number)])) == [0]
+    assert [line["events"] for line in logs if line["event"] == "events refused"] == [1]
+    assert keeper.figures.as_dict()["failed"] == 20
+
+
+def test_an_array_is_its_events(kept: Kept) -> None:
+    """Each is stored and counted by itself; nothing of an empty one, and a broken one is one event."""
+    keeper = kept.keeper()
+    assert keeper.take([b"[%s, %s]" % (body(1), body(2)), b"[]", b"[{", body(3)]) == {}
+    assert kept.door.taken == [body(1), body(2), b"[{", body(3)]
+    assert keeper.take([b" []\n"]) == {}
+    assert keeper.figures.as_dict()["stored"] == 4
+
+
+# --- being replaced ---------------------------------------------------------------------------------------------------
+
+
+def gone(keeper: Keeper) -> bool:
+    return keeper._drainer is not None and not keeper._drainer.is_alive()
+
+
+def test_a_retired_keeper_stores_what_it_has_and_gives_all_back(kept: Kept) -> None:
+    """However long the database is away, and also what a batch under way leaves in the spool."""
+    released: list[bool] = []
+    spool = Spool(kept.folder, fsync=True)
+    keeper = Keeper(kept.door, spool, lambda: None, wait=0, name="c", release=lambda: released.append(True))  # type: ignore[arg-type]
+    kept.keepers.append(keeper)
+    keeper.open()
+    kept.door.store.trouble = AWAY
+    assert keeper.take([body(1)]) == {}
+    kept.door.hang = threading.Event()
+    under_way = threading.Thread(target=keeper._take, args=([body(2)],))
+    with keeper._entered():
+        under_way.start()
+        keeper.retire()
+        kept.door.hang.set()
+        under_way.join()
+        assert sorted(kept.spooled) == [body(1), body(2)]
+        kept.door.store.trouble = None
+        wait_for(lambda: sorted(set(kept.door.taken)) == [body(1), body(2)])
+        assert (gone(keeper), released) == (False, [])
+    wait_for(lambda: gone(keeper))
+    assert (released, kept.spooled) == ([True], [])
+
+
+def test_a_retired_keeper_leaves_a_spool_that_another_drains(kept: Kept) -> None:
+    """Its successor for the same destination: nothing is lost, and the first need not wait for it."""
+    kept.door.store.trouble = AWAY
+    first = kept.keeper()
+    assert first.take([body(1)]) == {}
+    second = kept.keeper()
+    first.retire(handed_over=True)
+    wait_for(lambda: gone(first))
+    kept.door.store.trouble = None
+    wait_for(lambda: kept.door.taken == [body(1)])
+    assert not gone(second)
+
+
+def test_a_retired_keeper_does_not_wait_for_what_the_store_never_takes(kept: Kept) -> None:
+    """It stays in the spool for the next start."""
+    keeper = kept.keeper()
+    kept.door.refused = {body(1): StoreError("odd")}
+    assert keeper.take([body(1)]) == {}
+    keeper.retire()
+    wait_for(lambda: gone(keeper))
+    assert kept.spooled == [body(1)]
+
+
+def test_what_another_leaves_in_the_spool_is_found(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody wakes the drainer: it looks by itself."""
+    monkeypatch.setattr("lineagelog.egeria.keeper._LOOK_SECONDS", 0.05)
+    kept.keeper()
+    Spool(kept.folder).append(msgspec.msgpack.encode([body(1)]))
+    wait_for(lambda: kept.door.taken == [body(1)])
+
+
 # --- the trouble of single events -------------------------------------------------------------------------------------
 
 

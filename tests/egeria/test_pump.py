@@ -72,6 +72,7 @@ class StubQueue:
 
     def __init__(self) -> None:
         self.items: queue.Queue[Any] = queue.Queue()
+        self.lost: list[Any] = []
 
     def take(self, *limits: int) -> Any:
         try:
@@ -81,6 +82,11 @@ class StubQueue:
 
     def waiting(self) -> int:
         return self.items.qsize()
+
+    def recover(self) -> None:
+        for lost in self.lost:
+            self.items.put(lost)
+        self.lost.clear()
 
     def put(self, *events: tuple[str, bytes]) -> StubBatch:
         batch = StubBatch(*events)
@@ -263,6 +269,64 @@ def test_calls_are_answered_in_turn() -> None:
     for each in calls:
         source.items.put(each)
     assert [each.said.get(timeout=10) for each in calls] == ["c start {}", "c refresh {}"]
+    assert pump.stop(5)
+
+
+def test_an_answer_that_java_cannot_take_is_given_again(started: Callable[..., StubQueue]) -> None:
+    """There is no memory for a moment: who waits for the answer would wait for ever, and Egeria's dispatch with it."""
+
+    class Starved(StubBatch):
+        failures = 2
+
+        def _answer(self, answer: dict[int, str] | str) -> None:
+            if self.failures:
+                self.failures -= 1
+                raise RuntimeError("java.lang.OutOfMemoryError")
+            super()._answer(answer)
+
+    source = started(one=StubKeeper())
+    for sent, expected in ((b"good", {}), (b"bad", {0: "one: no bad"})):
+        batch = Starved(("one", sent))
+        source.items.put(batch)
+        assert batch.answer == expected
+
+
+def test_a_batch_that_can_be_read_a_little_later_is_stored(started: Callable[..., StubQueue]) -> None:
+    """No memory for it at first: its events are not refused for that."""
+
+    class Late(StubBatch):
+        failures = 1
+
+        def bodies(self) -> bytes:
+            if self.failures:
+                self.failures -= 1
+                raise MemoryError
+            return super().bodies()
+
+    keeper = StubKeeper()
+    batch = Late(("one", b"a"))
+    started(one=keeper).items.put(batch)
+    assert (batch.answer, keeper.taken) == ({}, [[b"a"]])
+
+
+def test_what_is_lost_on_the_way_from_java_is_taken_again() -> None:
+    """Java has handed over an event, or a call, and there was no memory to bring it to Python."""
+
+    class Losing(StubQueue):
+        losses = 1
+
+        def take(self, *limits: int) -> Any:
+            taken = super().take(*limits)
+            if taken is not None and self.losses:
+                self.losses -= 1
+                self.lost.append(taken)
+                raise RuntimeError("java.lang.OutOfMemoryError")
+            return taken
+
+    source = Losing()
+    pump = EventPump(source, StubConnectors(one=StubKeeper()))  # type: ignore[arg-type]
+    pump.start()
+    assert source.put(("one", b"a")).answer == {}
     assert pump.stop(5)
 
 

@@ -11,10 +11,12 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from lineagelog.egeria import Connectors, Defaults
+from lineagelog.egeria.metrics import DaemonMetrics
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -188,6 +190,24 @@ def test_our_connector_joins_the_group_that_the_daemon_runs() -> None:
     )
     group = _read(FOLDER / "6.0" / "integration-group.json")
     assert group["integrationGroupQualifiedName"] == "Egeria:IntegrationGroup:OpenLineage"
+
+
+def test_page_explains_every_metric(tmp_path: Path) -> None:
+    """docs/egeria.md names each metric of the daemon, and no other."""
+    page = (ROOT / "docs" / "egeria.md").read_text(encoding="utf-8")
+    section = page[page.index("### Figures") : page.index("### Sizing")]
+    defaults = Defaults(
+        schema="s",
+        spool_folder=tmp_path,
+        spool_max_bytes=1,
+        wait_seconds=0,
+        strict=False,
+        max_event=1,
+        own_place="here",
+    )
+    families = DaemonMetrics(Connectors(cast("Any", None), defaults)).collect()
+    there = {family.name + ("_total" if family.type == "counter" else "") for family in families}
+    assert set(re.findall(r"`(lineagelog_[a-z_]+)", section)) == there
 
 
 def test_page_explains_every_message_and_property() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import subprocess
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from benchmarks.daemon import compile_deliverer
+from benchmarks.daemon import compile_deliverer, compile_platform
 
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.spool import Spool
 from tests.support import connect, event, run_process
 
-from .standin import connector, daemon, deliver
+from .standin import connector, daemon, deliver, run
 from .test_keeper import wait_for
 
 if TYPE_CHECKING:
@@ -172,6 +173,22 @@ def test_a_platform_that_does_not_stop(deliverer: Path, tmp_path: Path, store_ur
         code, seconds = running.end(signal.SIGINT)
     assert (code, seconds < 2) == (130, True), running.said()
     assert acknowledged(again) <= stored(store_url) | spooled(again)
+
+
+def test_memory_that_the_platform_lacks_for_a_while_ends_nobody(
+    platforms: Path, tmp_path: Path, store_url: str
+) -> None:
+    """Its heap is full again and again while it delivers: neither we nor our pumps end, and what is acknowledged is
+    stored."""
+    jar = compile_platform(Path(__file__).with_name("Hungry.java"), tmp_path)
+    argument = json.dumps({"name": "hungry", "address": store_url})
+    variables = {"LINEAGELOG_DAEMON__JVM_OPTIONS": '["-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]'}
+    with run(tmp_path, "--platform", str(jar), "--", argument, "4", variables=variables) as running:
+        running.process.wait(240)  # JPype's own thread may be gone for want of memory: then Java's exit is not its own
+        assert running.logs("stop")[0].get("cause") == "the platform exits", running.said()
+    delivered = int(running.said().partition("delivered ")[2].split()[0])
+    assert stored(store_url) >= {f"run-{number}" for number in range(delivered)}
+    assert "java.lang.OutOfMemoryError" in {line.get("error") for line in running.logs()}
 
 
 def test_the_embedded_database_stops_with_the_daemon(platforms: Path, data_dir: Path, tmp_path: Path) -> None:

@@ -224,16 +224,12 @@ def _metrics(
         return
     import structlog
 
-    from lineagelog.kafka.metrics import KafkaMetrics, serve_metrics
+    from lineagelog.exposition import served
+    from lineagelog.kafka.metrics import KafkaMetrics
 
-    host = settings.metrics_host
-    server, port = serve_metrics(KafkaMetrics(figures, workers), host, settings.metrics_port)
-    structlog.get_logger(__name__).info("metrics are served", action="metrics", url=f"http://{host}:{port}/metrics")
-    try:
+    with served(KafkaMetrics(figures, workers), settings.metrics_host, settings.metrics_port) as url:
+        structlog.get_logger(__name__).info("metrics are served", action="metrics", url=url)
         yield
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, number: int, link: Link) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,9 +14,10 @@ from .command import command, terminated
 from .session import Session, ensure, warn_of_database
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from lineagelog.egeria import Defaults
+    from lineagelog.egeria import Connectors, Defaults
     from lineagelog.settings import DaemonSettings
     from lineagelog.store import LogStore
 
@@ -48,6 +49,9 @@ def _daemon(
     main_class: Annotated[
         str | None, typer.Option(metavar="CLASS", help="The platform's main class, else its manifest's.")
     ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Serve figures for Prometheus here; 0 = a free port.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")] = None,
 ) -> None:
@@ -57,7 +61,7 @@ def _daemon(
     acknowledged to Egeria when it is stored, or when it is on the disk because its database is away; what is there is
     stored when the database is back.
     """
-    daemon = {"platform": platform, "java": java, "main_class": main_class}
+    daemon = {"platform": platform, "java": java, "main_class": main_class, "metrics_port": metrics_port}
     session = session.with_options(daemon=daemon, log={"level": log_level, "format": log_format})
     try:
         import lineagelog.egeria.jvm  # noqa: F401  # to say now what is missing
@@ -86,7 +90,24 @@ def _daemon(
         Host(found, launch, options=settings.jvm_options, stop_seconds=settings.stop_seconds, came=terminated) as host,
         ExitStack() as stack,
     ):
-        host.run(Connectors(_Stores(session, stack), defaults))
+        connectors = Connectors(_Stores(session, stack), defaults)
+        with _metrics(settings, connectors):
+            host.run(connectors)
+
+
+@contextmanager
+def _metrics(settings: DaemonSettings, connectors: Connectors) -> Iterator[None]:
+    if settings.metrics_port is None:
+        yield
+        return
+    import structlog
+
+    from lineagelog.egeria.metrics import DaemonMetrics
+    from lineagelog.exposition import served
+
+    with served(DaemonMetrics(connectors), settings.metrics_host, settings.metrics_port) as url:
+        structlog.get_logger(__name__).info("metrics are served", action="metrics", url=url)
+        yield
 
 
 def _defaults(session: Session) -> Defaults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -20,16 +21,20 @@ class Figures:
         self._verdicts = dict.fromkeys(Verdict, 0)
         self._spooled = 0
         self._failed = 0
-        self._lag: float | None = None
+        self._age: float | None = None
+        self._reasons: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
 
     def count(self, outcomes: Sequence[Outcome]) -> None:
         """Events that were stored, or found to be no news."""
         with self._lock:
             for outcome in outcomes:
                 self._verdicts[outcome.verdict] += 1
-            item = outcomes[-1].item
-            if isinstance(item, Event):
-                self._lag = (datetime.now(UTC) - item.event_time).total_seconds()
+                if (rejected := outcome.rejected) is not None:
+                    self._reasons[rejected.reason.value] += 1
+            last = next((each.item for each in reversed(outcomes) if isinstance(each.item, Event)), None)
+            if last is not None:
+                self._age = (datetime.now(UTC) - last.event_time).total_seconds()
 
     def spooled(self, events: int) -> None:
         """So many more are in the spool; fewer if negative."""
@@ -46,13 +51,41 @@ class Figures:
         with self._lock:
             self._failed += events
 
+    def add(self, past: Figures) -> None:
+        """Add the counts of one that counts no more; what it left in a spool is counted by whoever has that."""
+        counts, reasons, failures = past.as_dict(), past.reasons, past.failures
+        with self._lock:
+            for verdict in Verdict:
+                self._verdicts[verdict] += counts[verdict.value]
+            self._failed += counts["failed"]
+            self._reasons += reasons
+            self._failures += failures
+
+    def append_failed(self, error: str) -> None:
+        """A transaction could not be stored."""
+        with self._lock:
+            self._failures[error] += 1
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Dead letters by reason."""
+        with self._lock:
+            return self._reasons.copy()
+
+    @property
+    def failures(self) -> Counter[str]:
+        """Transactions that could not be stored, by error."""
+        with self._lock:
+            return self._failures.copy()
+
     def as_dict(self) -> dict[str, Any]:
         """``stored``, ``duplicate``, ``expired``, ``dead``: events; ``spooled``: in the spool now; ``failed``: given
-        back; ``lag_seconds``: from the time of the last event to its COMMIT, None before the first."""
+        back; ``last_event_age_seconds``: from the time that the last event says to its COMMIT, however long it was on
+        its way to us; None before the first."""
         with self._lock:
             return {
                 **{verdict.value: count for verdict, count in self._verdicts.items()},
                 "spooled": self._spooled,
                 "failed": self._failed,
-                "lag_seconds": None if self._lag is None else round(self._lag, 3),
+                "last_event_age_seconds": None if self._age is None else round(self._age, 3),
             }

@@ -20,7 +20,7 @@ from lineagelog.errors import DaemonError
 from .connector import Connectors
 from .java import Java
 from .launch import Launch
-from .pump import CallPump, EventPump
+from .pump import CallPump, EventPump, insist
 
 if TYPE_CHECKING:
     from .jvm import Jvm
@@ -88,7 +88,7 @@ class Host:
         """Run the platform until SIGTERM, SIGINT, its own end, or its exit. Raises DaemonError if its main fails."""
         jvm = self._jvm
         assert jvm is not None  # noqa: S101  # for the type checker
-        connectors.waiting = jvm.events.waiting
+        connectors.waiting = jvm.waiting
         events, calls = EventPump(jvm.events, connectors), CallPump(jvm.calls, connectors)
         jvm.attach()
         events.start()
@@ -98,17 +98,18 @@ class Host:
         if not self._signals:
             _log.info("platform starts", action="platform", main=self._launch.main_class)
             jvm.run_main(self._on_main_end)
-        failure = self._wait(jvm)
+        failure = self._wait(jvm, connectors)
         self._stop(jvm, connectors, events, calls, failure)
         if failure is not None:
             raise DaemonError(f"the platform failed: {failure}")
 
-    def _wait(self, jvm: Jvm) -> str | None:
+    def _wait(self, jvm: Jvm, connectors: Connectors) -> str | None:
         """Until something says that it is time to stop; why the platform failed, if it did."""
         while not self._signals and not self._exiting:
             self._changed.wait(_LOOK_SECONDS)  # short: a signal that another thread got does not wake this one
             if not self._exiting:
                 jvm.note_threads()
+                connectors.queued = jvm.waiting(connectors.queued)
             if self._main_ended and (self._main_ended[0] is not None or jvm.user_threads() == 0):
                 return self._main_ended[0]
         return None
@@ -125,7 +126,7 @@ class Host:
         while connectors.started() and self._is_stopping(jvm) and time.monotonic() < begin + patience:
             time.sleep(_LOOK_SECONDS / 4)
         finished = events.stop(max(0.5, end - time.monotonic() - 1.0))
-        jvm.detach(_REASON)
+        insist(lambda: jvm.detach(_REASON), until=lambda: time.monotonic() > end)
         calls.stop(0.5)
         connectors.close(end - time.monotonic())
         _log.info("stopped", action="stop", finished=finished, seconds=round(time.monotonic() - begin, 2))

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import jpype
 import jpype.config
+import structlog
 
 from lineagelog.errors import DaemonError
 
@@ -22,8 +23,14 @@ _OWN_HOOKS: Final = 2
 """Threads that run while the JVM exits and are not the platform's: JPype's hook, and ours, for which that one waits."""
 
 
+_log = structlog.get_logger(__name__)
+
+
 class Jvm:
-    """A running JVM. There is one in the life of a process, and it ends with it."""
+    """A running JVM. There is one in the life of a process, and it ends with it.
+
+    Its memory is the platform's: any call may fail with a passing OutOfMemoryError, which must not end us.
+    """
 
     def __init__(self, java: Java, launch: Launch, options: Sequence[str] = ()) -> None:
         """Start it. Raises DaemonError."""
@@ -106,7 +113,7 @@ class Jvm:
             try:
                 self._main.invoke(None, arguments)
             except Exception as error:  # whatever the platform throws; JPype makes it one of Python's
-                on_end(_one_line(error))
+                on_end(_told(error))
             else:
                 on_end(None)
 
@@ -117,7 +124,11 @@ class Jvm:
 
     def user_threads(self) -> int:
         """How many threads of the platform keep it alive."""
-        return max(0, self._non_daemon() - self._own_threads)
+        return self._asked(lambda: max(0, self._non_daemon() - self._own_threads), 1)
+
+    def waiting(self, otherwise: int = 0) -> int:
+        """How many events nobody has taken yet."""
+        return self._asked(lambda: int(self.events.waiting()), otherwise)
 
     def on_exit(self, run: Callable[[], None]) -> None:
         """Run this when the JVM goes, whoever ends it; Python may use Java until it returns."""
@@ -135,17 +146,27 @@ class Jvm:
 
     def note_threads(self) -> None:
         """Remember the threads there are; those that an exit adds run its hooks."""
-        self._before_exit = self._thread_ids()
+        self._before_exit = self._asked(self._thread_ids, self._before_exit)
 
     def note_hooks(self) -> None:
         """At the start of what `on_exit` runs, when all hooks have begun: remember their threads."""
+        self._hooks = self._asked(self._new_threads, set())
+
+    def _new_threads(self) -> set[int]:
         new = jpype.JArray(jpype.JLong)(sorted(self._thread_ids() - self._before_exit))
         found = [info for info in self._threads.getThreadInfo(new) if info is not None and not info.isDaemon()]
-        self._hooks = {int(info.getThreadId()) for info in found}
+        return {int(info.getThreadId()) for info in found}
 
     def hooks_running(self) -> bool:
         """Whether the platform's hooks are at work; asked while the one of `on_exit` waits."""
-        return len(self._thread_ids() & self._hooks) > _OWN_HOOKS
+        return self._asked(lambda: len(self._thread_ids() & self._hooks) > _OWN_HOOKS, bool(self._hooks))
+
+    def _asked[T](self, question: Callable[[], T], otherwise: T) -> T:
+        try:
+            return question()
+        except Exception as error:
+            _log.warning("the JVM does not answer", action="jvm", error=type(error).__name__)
+            return otherwise
 
     def _thread_ids(self) -> set[int]:
         return {int(number) for number in self._threads.getAllThreadIds()}
@@ -157,6 +178,13 @@ class Jvm:
         thread = self._thread(jpype.JProxy("java.lang.Runnable", dict={"run": run}), name)
         thread.setDaemon(False)
         return thread
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return _one_line(error)
+    except Exception:  # no memory for its text: it must be told all the same
+        return type(error).__name__
 
 
 def _one_line(error: BaseException) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -22,11 +24,12 @@ from lineagelog.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from lineagelog.intake import Door
+from lineagelog.intake import MAX_REQUEST, Door, split
 from lineagelog.intake.group import place_of
 from lineagelog.spool import HEADER_BYTES, Spool, SpoolReader, count_records
 
 from .figures import Figures
+from .patience import Question, Seldom
 
 SOURCE: Final = "egeria"
 """The transport's name in dead letters."""
@@ -38,6 +41,16 @@ _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 5.0
 _ASIDE_PAUSE: Final = 15.0
 """Seconds until events that the store did not take are tried again; the database itself is there."""
+_LOOK_SECONDS: Final = 30.0
+"""Until the spool is looked into though nobody woke us: another instance may have left something there."""
+_LEAVING_SECONDS: Final = 0.25
+_FIRST_SECONDS: Final = 10.0
+"""What the first look at a database may take, within the start of a connector, which a daemon never tries again."""
+_ANSWER_SECONDS: Final = 5.0
+"""What a database may take to say that it is there."""
+_REFUSED_SECONDS: Final = 60.0
+"""Between two lines of the log that say that events are refused."""
+_SILENT: Final = "it does not answer"
 _RECORDS: Final = 100
 _RECORD_BYTES: Final = 4 * 1024 * 1024
 
@@ -50,16 +63,40 @@ type Failures = dict[int, str]
 class Keeper:
     """Takes events and returns when they are safe. `take` is for one thread at a time, the rest for any."""
 
-    def __init__(self, door: Door, spool: Spool, ensure: Callable[[], None], *, wait: float, name: str) -> None:
+    def __init__(
+        self,
+        door: Door,
+        spool: Spool,
+        ensure: Callable[[], None],
+        *,
+        wait: float,
+        name: str,
+        release: Callable[[], None] = lambda: None,
+        first_look: float = _FIRST_SECONDS,
+    ) -> None:
         """``ensure`` makes the store's tables where they are missing; ``wait``: seconds that events wait for the
-        database before they are spooled; ``name``: the connector's, for dead letters and logs."""
+        database before they are spooled; ``name``: the connector's, for dead letters and logs; ``release`` is called
+        when all is over; ``first_look``: seconds that `open` waits for the database's first answer."""
         self._door, self._spool, self._ensure, self._wait, self._name = door, spool, ensure, wait, name
+        self._release, self._first_look = release, first_look
         self.figures = Figures()
         self._ready = False
         self._away: str | None = None
         self._hurry = threading.Event()
         self._wake = threading.Event()
         self._closed = threading.Event()
+        self._retired = threading.Event()
+        self._handed_over = False
+        """Whether somebody else drains this very spool."""
+        self._lock = threading.Lock()
+        self._inside = 0
+        """Calls of `take` and `keep` under way."""
+        self._only_aside = False
+        """Whether the last pass left nothing in the spool but what the store does not take."""
+        self._looked = threading.Event()
+        self._unusable: SettingsError | None = None
+        self._question = Question(self._trouble, f"lineagelog-ask-{name}")
+        self._refusals = Seldom(_REFUSED_SECONDS)
         self._drainer = threading.Thread(target=self._run, name=f"lineagelog-drain-{name}", daemon=True)
 
     # --- life -------------------------------------------------------------------------------------------------------
@@ -67,25 +104,51 @@ class Keeper:
     def open(self) -> None:
         """Look whether the database is there and begin to drain what an earlier process left.
 
-        A database that is away is no error: events are spooled until it comes. Raises SettingsError for one that can
-        never hold a store, and SpoolError.
+        A database that is away or hangs is no error: events are spooled until it comes. Raises SettingsError for one
+        that can never hold a store, and SpoolError.
         """
         left = count_records(self._spool.folder, _size_of)
         self.figures.spooled(left)
-        try:
-            self._look()
-        except SettingsError:
-            raise
-        except LineageLogError as error:
-            self._begin_spooling(str(error))
+        self._drainer.start()
+        if not self._looked.wait(self._first_look):
+            self._begin_spooling(_SILENT)
+        elif self._unusable is not None:
+            self.close(_ANSWER_SECONDS)
+            raise self._unusable
         if left:
             _log.info("events of an earlier run are in the spool", action="drain", connector=self._name, events=left)
             self._wake.set()
-        self._drainer.start()
 
     def hurry(self) -> None:
         """From now on nothing waits for the database: what cannot be stored at once is spooled."""
         self._hurry.set()
+
+    def retire(self, *, handed_over: bool = False) -> None:
+        """No more events come: what is in the spool is stored, then all is given back; returns at once.
+
+        ``handed_over``: somebody else drains the same spool from now on.
+        """
+        self.hurry()
+        self._handed_over = self._handed_over or handed_over
+        self._retired.set()
+        self._wake.set()
+
+    @property
+    def folder(self) -> Path:
+        """The spool's."""
+        return self._spool.folder
+
+    @property
+    def spool_max_bytes(self) -> int:
+        """The most that the spool takes."""
+        return self._spool.max_bytes
+
+    def spool_bytes(self) -> int | None:
+        """How many wait in the spool; None if nobody can say now."""
+        try:
+            return self._spool.stats().waiting_bytes
+        except (OSError, SpoolError):
+            return None
 
     def close(self, timeout: float) -> bool:
         """End the drainer after what it is storing; whether it ended within ``timeout`` seconds."""
@@ -103,20 +166,27 @@ class Keeper:
         return 1.0 if self._hurry.is_set() else self._wait + 2.0
 
     def database(self, *, ask: bool = True) -> str:
-        """``up``, or ``away: …`` with the reason; without ``ask`` as it was last seen."""
-        if self._away is None and ask:
-            try:
-                self._door.store.check_version()
-            except LineageLogError as error:
-                return f"away: {error}"
-        return "up" if (reason := self._away) is None else f"away: {reason}"
+        """``up``, or ``away: …`` with the reason, within seconds; without ``ask`` as it was last seen."""
+        reason = self._away
+        if reason is None and ask:
+            reason = self._question.answer(_ANSWER_SECONDS, _SILENT)
+        return "up" if reason is None else f"away: {reason}"
+
+    def _trouble(self) -> str | None:
+        try:
+            self._door.store.check_version()
+        except Exception as error:
+            return _told(error)
+        return None
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     def take(self, bodies: Sequence[bytes]) -> Failures:
         """Store events, or spool them; returns when they are safe, with the failures of those that are not."""
-        if self._away is not None:
-            return self.keep(bodies)
+        with self._entered():
+            return self.keep(bodies) if self._away is not None else self._take(bodies)
+
+    def _take(self, bodies: Sequence[bytes]) -> Failures:
         end = time.monotonic() + self._wait
         while True:
             try:
@@ -135,11 +205,25 @@ class Keeper:
 
     def overtake(self, bodies: Sequence[bytes]) -> Failures:
         """Spool events of which a `take` has not returned in time; should it store them all the same, no harm."""
-        self._begin_spooling("it does not answer")
+        self._begin_spooling(_SILENT)
         return self.keep(bodies)
 
     def keep(self, bodies: Sequence[bytes]) -> Failures:
         """Put events into the spool; they are on the disk on return, but for the failures."""
+        with self._entered():
+            return self._keep(bodies)
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[None]:
+        with self._lock:
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    def _keep(self, bodies: Sequence[bytes]) -> Failures:
         failures: Failures = {}
         try:
             self._spool_all(bodies)
@@ -155,8 +239,9 @@ class Keeper:
             failures = dict.fromkeys(range(len(bodies)), self._lost(error))
         if failures:
             self.figures.failed(len(failures))
-            said = {"events": len(failures), "error": next(iter(failures.values()))}
-            _log.error("events refused", action="spool", connector=self._name, **said)
+            if (events := self._refusals.admit(len(failures))) is not None:
+                said = {"events": events, "error": next(iter(failures.values()))}
+                _log.error("events refused", action="spool", connector=self._name, **said)
         self._wake.set()
         return failures
 
@@ -190,12 +275,29 @@ class Keeper:
         if not self._ready:
             self._ensure()
             self._ready = True
+        events, positions = self._apart(bodies)
         try:
-            outcomes = self._door.take(bodies, source=SOURCE, positions=[self._name] * len(bodies))
-        except StoreNotCreated:
-            self._forget()
+            outcomes = self._door.take(events, source=SOURCE, positions=positions)
+        except Exception as error:
+            self.figures.append_failed(type(error).__name__)
+            if isinstance(error, StoreNotCreated):
+                self._forget()
             raise
         self.figures.count(outcomes)
+
+    def _apart(self, bodies: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
+        """The single events and their places: a daemon passes on an array as it came, as one event."""
+        events: list[bytes] = []
+        positions: list[str] = []
+        for body in bodies:
+            framed = split(body) if len(body) <= MAX_REQUEST else None
+            if framed is None or not framed.is_batch or framed.is_broken:
+                events.append(body)
+                positions.append(self._name)
+                continue
+            events += framed.events
+            positions += [f"{self._name}[{index}]" for index in range(len(framed.events))]
+        return events, positions
 
     def _forget(self) -> None:
         self._ready = False
@@ -218,17 +320,51 @@ class Keeper:
     # --- draining, on its own thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while not self._closed.is_set():
-            self._wake.wait()
-            self._wake.clear()
-            attempts = 0
-            while not self._closed.is_set() and (pause := self._pass(attempts)) is not None:
-                attempts += 1
-                self._closed.wait(pause)
+        try:
+            self._look_first()
+            while not self._closed.is_set() and not self._is_done():
+                woken = self._wake.wait(_LEAVING_SECONDS if self._retired.is_set() else _LOOK_SECONDS)
+                self._wake.clear()
+                if woken or self.spool_bytes():
+                    self._empty()
+            if self._retired.is_set():
+                _log.info("all is given back", action="connector", connector=self._name, **self.figures.as_dict())
+        finally:
+            self._spool.close()
+            self._release()
+
+    def _look_first(self) -> None:
+        try:
+            self._look()
+        except SettingsError as error:
+            self._unusable = error
+            if self._looked.is_set():
+                self._begin_spooling(str(error))
+        except Exception as error:  # a start that fails is the last: rather spool than fail
+            self._begin_spooling(_told(error))
+        finally:
+            self._looked.set()
+
+    def _is_done(self) -> bool:
+        """Whether a retired keeper has nothing left to do: nobody is inside, and nothing in the spool is for us."""
+        with self._lock:
+            if not self._retired.is_set() or self._inside:
+                return False
+        return self._handed_over or not self.spool_bytes() or self._only_aside
+
+    def _empty(self) -> None:
+        """Try until the spool is empty, or a retired keeper has tried all that the store may take."""
+        attempts = 0
+        while not self._closed.is_set() and (pause := self._pass(attempts)) is not None:
+            attempts += 1
+            if self._retired.is_set() and (self._handed_over or self._only_aside):
+                return
+            self._closed.wait(pause)
 
     def _pass(self, attempts: int) -> float | None:
         """Empty the spool once: None when all is done, else the seconds until the next attempt."""
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(1 << min(attempts, 10)))
+        self._only_aside = False
         try:
             with self._spool.reader() as reader:
                 self._look()
@@ -245,6 +381,7 @@ class Keeper:
             _log.error("the spool cannot be drained", action="drain", connector=self._name, error=_told(error))
             return _LONGEST_PAUSE
         self._come_back()
+        self._only_aside = aside > 0
         return _ASIDE_PAUSE if aside else None
 
     def _look_without_spool(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import structlog
@@ -22,9 +22,27 @@ _LOOK_SECONDS: Final = 0.25
 _CLOSED_SECONDS: Final = 0.05
 """A queue that is closed answers at once that it has nothing."""
 _FAILED_SECONDS: Final = 0.5
+_READ_ATTEMPTS: Final = 3
 _NOT_STARTED: Final = "the connector is not started"
 
 _log = structlog.get_logger(__name__)
+
+
+def insist(action: Callable[[], object], until: Callable[[], bool] = lambda: False) -> None:
+    """Do it until it is done: while the platform has no memory left, each call into Java may fail for a while.
+
+    Whoever brings an event waits without end for its answer; so does Egeria's whole dispatch.
+    """
+    while True:
+        try:
+            action()
+        except Exception as error:
+            _log.error("Java cannot be told", action="bridge", error=type(error).__name__)
+            if until():
+                return
+            time.sleep(_FAILED_SECONDS)
+        else:
+            return
 
 
 class Batch(Protocol):
@@ -44,6 +62,7 @@ class EventQueue(Protocol):
     """``io.github.lineagelog.egeria.EventQueue``."""
 
     def take(self, max_events: int, max_bytes: int, wait_millis: int) -> Batch | None: ...  # noqa: D102
+    def recover(self) -> None: ...  # noqa: D102
     def waiting(self) -> int: ...  # noqa: D102
 
 
@@ -61,6 +80,7 @@ class CallQueue(Protocol):
     """``io.github.lineagelog.egeria.CallQueue``."""
 
     def take(self, wait_millis: int) -> Call | None: ...  # noqa: D102
+    def recover(self) -> None: ...  # noqa: D102
 
 
 class _Job:
@@ -112,28 +132,28 @@ class EventPump:
         return threading.Thread(target=self._run, name="lineagelog-pump", daemon=True)
 
     def _run(self) -> None:
-        take = self._queue.take
+        take, most = self._queue.take, MAX_EVENTS
         while not self._stopping.is_set():
             begin = time.monotonic()
             try:
-                batch = take(MAX_EVENTS, MAX_BYTES, _TAKE_MILLIS)
+                batch = take(most, MAX_BYTES, _TAKE_MILLIS)
                 if batch is not None and not self._work(batch):
                     return
-            except Exception as error:  # Java has no memory left, or is going
+            except Exception as error:  # Java has no memory left, or is going; what it could not hand over waits there
                 _log.error("the event queue fails", action="bridge", error=type(error).__name__)
                 self._stopping.wait(_FAILED_SECONDS)
+                insist(self._queue.recover, until=self._stopping.is_set)
+                most = 1  # as little as can be
                 continue
+            most = MAX_EVENTS
             if batch is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
 
     def _work(self, batch: Batch) -> bool:
         """Whether this thread is still the pump."""
         text = ""
-        try:
-            self._job = job = _Job(batch)
-        except Exception as error:  # no memory for the events, on either side: who waits for them must be answered
-            _log.error("a batch cannot be read", action="bridge", error=type(error).__name__)
-            batch.fail(f"the event is not kept: {type(error).__name__}")
+        self._job = job = self._read(batch)
+        if job is None:
             return True
         try:
             for share in job.shares:
@@ -152,11 +172,21 @@ class EventPump:
             if self._job is not job:
                 return False
             self._job = None
-        if text:
-            batch.fail(text)
-        else:
-            _answer(batch, job.failures)
+        insist(lambda: batch.fail(text) if text else _answer(batch, job.failures))
         return True
+
+    def _read(self, batch: Batch) -> _Job | None:
+        """The batch as Python has it; None if there is no memory for it on either side, and its senders are told."""
+        for attempt in range(_READ_ATTEMPTS):
+            if attempt:
+                self._stopping.wait(_FAILED_SECONDS)
+            try:
+                return _Job(batch)
+            except Exception as error:
+                kind = type(error).__name__
+                _log.error("a batch cannot be read", action="bridge", error=kind)
+        insist(lambda: batch.fail(f"the event is not kept: {kind}"))
+        return None
 
     def _take(self, share: _Share, keeper: Keeper | None) -> Failures:
         if keeper is None:
@@ -190,14 +220,15 @@ class EventPump:
             self._job = None
         hanging, *others = job.shares[job.done :]
         _log.warning("a store does not answer: its events are spooled", action="spool", events=len(hanging.bodies))
+        text, failures = "", job.failures
         try:
             failures = job.failures | self._kept(hanging, job.keeper, hangs=True)
             for share in others:
                 failures |= self._kept(share, None, hangs=False)
-            _answer(job.batch, failures)
         except Exception as error:  # a defect of ours must not end the watch
-            _log.error("a batch failed", action="spool", error=shown(error))
-            job.batch.fail(shown(error))
+            text = shown(error)
+            _log.error("a batch failed", action="spool", error=text)
+        insist(lambda: job.batch.fail(text) if text else _answer(job.batch, failures))
         self._thread = self._new_thread()
         self._thread.start()
 
@@ -236,6 +267,7 @@ class CallPump:
             except Exception as error:
                 _log.error("the call queue fails", action="bridge", error=type(error).__name__)
                 self._stopping.wait(_FAILED_SECONDS)
+                insist(self._queue.recover, until=self._stopping.is_set)
                 continue
             if call is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
@@ -244,9 +276,10 @@ class CallPump:
         try:
             answer = self._connectors.call(str(call.connector()), str(call.operation()), str(call.argument()))
         except CallError as error:
-            call.fail(str(error))
+            text = str(error)
+            insist(lambda: call.fail(text), until=self._stopping.is_set)
         else:
-            call.answer(answer)
+            insist(lambda: call.answer(answer), until=self._stopping.is_set)
 
 
 class _Share:
@@ -260,9 +293,10 @@ class _Share:
 
 def _shares(batch: Batch) -> list[_Share]:
     """The batch by connectors; one event, the usual case, costs as few calls into Java as can be."""
+    size = batch.size()  # tells Java that it arrived
     shares = [_Share(str(name)) for name in batch.connectors()]
     bodies = bytes(batch.bodies())
-    if batch.size() == 1:
+    if size == 1:
         shares[0].indexes, shares[0].bodies = [0], [bodies]
         return shares
     start = 0

@@ -1,15 +1,14 @@
-"""The figures of consumers for Prometheus, on a port of their own."""
+"""The figures of consumers for Prometheus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from lineagelog.errors import SettingsError
+from lineagelog.exposition import event_families
 
 from .figures import VERDICTS, Figures
 from .records import SOURCE
@@ -34,22 +33,8 @@ class KafkaMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """All families of one scrape."""
         figures = self._figures()
-        events = CounterMetricFamily("lineagelog_events", "Events by what became of them", labels=["source", "verdict"])
-        for verdict in VERDICTS:
-            events.add_metric([SOURCE, verdict], getattr(figures, verdict))
-        yield events
-        letters = CounterMetricFamily(
-            "lineagelog_dead_letters", "Refused events by reason", labels=["source", "reason"]
-        )
-        for reason, count in figures.reasons.items():
-            letters.add_metric([SOURCE, reason], count)
-        yield letters
-        failures = CounterMetricFamily(
-            "lineagelog_append_failures", "Transactions that could not be stored", labels=["error"]
-        )
-        for error, count in figures.failures.items():
-            failures.add_metric([error], count)
-        yield failures
+        verdicts = {verdict: getattr(figures, verdict) for verdict in VERDICTS}
+        yield from event_families(SOURCE, verdicts, figures.reasons, figures.failures)
         for name, text in _COUNTS.items():
             yield CounterMetricFamily(f"lineagelog_kafka_{name}", text, value=getattr(figures, name))
         yield from self._partitions(figures)
@@ -69,16 +54,3 @@ class KafkaMetrics(Collector):
             if end is not None:
                 lag.add_metric(names, max(end - at, 0))
         yield from (lag, offset)
-
-
-def serve_metrics(metrics: KafkaMetrics, address: str, port: int) -> tuple[Any, int]:
-    """Answer scrapes from now on, on a thread; the server (``shutdown()``) and its port. Raises SettingsError."""
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    registry.register(metrics)
-    try:
-        server, _ = start_http_server(port, address, registry)
-    except (OSError, OverflowError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise SettingsError(f"metrics cannot be served on {address}:{port}: {cause}") from error
-    return server, server.server_port

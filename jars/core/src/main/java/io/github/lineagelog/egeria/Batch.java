@@ -46,7 +46,9 @@ public final class Batch {
         return all;
     }
 
+    /** Asked first: from here on Python has the events, and answers for them. */
     public int size() {
+        events.forEach(EventQueue.Event::receive);
         return ends.length;
     }
 

@@ -14,6 +14,7 @@ public final class Bridge {
 
     private static final EventQueue EVENTS = new EventQueue(NOT_ATTACHED);
     private static final CallQueue CALLS = new CallQueue(NOT_ATTACHED);
+    private static final Instances INSTANCES = new Instances();
 
     private Bridge() {}
 
@@ -23,6 +24,10 @@ public final class Bridge {
 
     public static CallQueue calls() {
         return CALLS;
+    }
+
+    public static Instances instances() {
+        return INSTANCES;
     }
 
     /** Whether Python listens. */

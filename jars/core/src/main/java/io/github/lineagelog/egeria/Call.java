@@ -14,6 +14,7 @@ public final class Call extends Mailbox.Item {
     }
 
     public String connector() {
+        receive();
         return connector;
     }
 

@@ -16,7 +16,7 @@ public final class CallQueue {
      * Java side: asks Python and waits for the answer.
      *
      * @param connector the id of the connector instance
-     * @param operation {@code initialize}, {@code start}, {@code refresh} or {@code disconnect}
+     * @param operation {@code initialize}, {@code start}, {@code replace}, {@code refresh} or {@code disconnect}
      * @param argument JSON
      * @param timeoutMillis how long to wait
      * @return JSON
@@ -39,6 +39,11 @@ public final class CallQueue {
     public Call take(long waitMillis) throws InterruptedException {
         List<Call> calls = mailbox.take(1, 0, waitMillis);
         return calls.isEmpty() ? null : calls.get(0);
+    }
+
+    /** Python side, when a take has failed: the call that it took and could not hand over is to be taken again. */
+    public void recover() {
+        mailbox.recover();
     }
 
     void open() {

@@ -57,6 +57,11 @@ public final class EventQueue {
         return events.isEmpty() ? null : new Batch(events);
     }
 
+    /** Python side, when a take has failed: what it took and could not hand over is to be taken again. */
+    public void recover() {
+        mailbox.recover();
+    }
+
     /** How many events nobody has taken yet. */
     public int waiting() {
         return mailbox.waiting();

@@ -4,7 +4,7 @@ package io.github.lineagelog.egeria;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +23,12 @@ final class Mailbox<T extends Mailbox.Item> {
     /** Something that one thread waits for; the first answer counts, later ones change nothing. */
     static class Item {
         final CompletableFuture<String> reply = new CompletableFuture<>();
+        /** Whether whoever took it has shown that it has it. */
+        volatile boolean received = false;
+
+        void receive() {
+            received = true;
+        }
 
         void accept(String text) {
             reply.complete(text);
@@ -42,7 +48,7 @@ final class Mailbox<T extends Mailbox.Item> {
     private final Condition arrived = lock.newCondition();
     private final Deque<T> queue = new ArrayDeque<>();
     /** Waiting or in Python's hands: those that a close must answer. */
-    private final Set<T> unanswered = new HashSet<>();
+    private final Set<T> unanswered = new LinkedHashSet<>();
     /** Why nothing is taken in, or null while it is. */
     private String closed;
 
@@ -145,7 +151,7 @@ final class Mailbox<T extends Mailbox.Item> {
      * @return the items in the order of their arrival; none when none came in time or the mailbox is closed
      */
     List<T> take(int max, long maxWeight, long waitMillis) throws InterruptedException {
-        List<T> taken = new ArrayList<>();
+        List<T> taken;
         long left = TimeUnit.MILLISECONDS.toNanos(waitMillis);
         lock.lockInterruptibly();
         try {
@@ -153,6 +159,7 @@ final class Mailbox<T extends Mailbox.Item> {
                 left = arrived.awaitNanos(left);
             }
             long weight = 0;
+            taken = new ArrayList<>(Math.min(max, queue.size()) + 1); // no memory is needed once the first is taken
             while (!queue.isEmpty() && (taken.isEmpty() || taken.size() < max)) {
                 weight += queue.peekFirst().weight();
                 if (!taken.isEmpty() && weight > maxWeight) {
@@ -167,5 +174,27 @@ final class Mailbox<T extends Mailbox.Item> {
             lock.unlock();
         }
         return taken;
+    }
+
+    /**
+     * Items that were taken and got lost on the way to the taker come first again, in their order: there was no memory to
+     * hand them on, here or in what calls us. For the one taker, when its call has failed.
+     */
+    void recover() {
+        lock.lock();
+        try {
+            List<T> lost = new ArrayList<>();
+            for (T item : unanswered) {
+                if (!item.received && !item.reply.isDone() && !queue.contains(item)) {
+                    lost.add(item);
+                }
+            }
+            for (int at = lost.size() - 1; at >= 0; at--) {
+                queue.addFirst(lost.get(at));
+            }
+            arrived.signal();
+        } finally {
+            lock.unlock();
+        }
     }
 }

@@ -22,6 +22,10 @@ public interface OpenConnectorDefinition {
 
     ComponentDevelopmentStatus getConnectorDevelopmentStatus();
 
+    default String getVersionIdentifier() {
+        return "6.2-SNAPSHOT";
+    }
+
     String getSupportedAssetTypeName();
 
     String getSupportedDeployedImplementationType();

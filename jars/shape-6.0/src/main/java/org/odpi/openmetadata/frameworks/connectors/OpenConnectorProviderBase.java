@@ -18,6 +18,7 @@ public class OpenConnectorProviderBase extends ConnectorProviderBase {
         type.setQualifiedName(definition.getConnectorQualifiedName());
         type.setDisplayName(definition.getConnectorDisplayName());
         type.setDescription(definition.getConnectorDescription());
+        type.setVersionIdentifier(definition.getVersionIdentifier());
         type.setConnectorProviderClassName(getClass().getName());
         type.setSupportedAssetTypeName(definition.getSupportedAssetTypeName());
         type.setRecognizedConfigurationProperties(recognizedProperties);

@@ -15,6 +15,8 @@ public final class ConnectorDescription {
             + " in a PostgreSQL database, as received, and keeps a digest of the runs, data sets and data quality results"
             + " up to date. It is implemented in Python and runs in a daemon that is started with lineagelog daemon.";
     public static final String WIKI_PAGE = "https://openlineage.io/docs/";
+    /** The version of lineagelog; newer versions of Egeria would else show their own. */
+    public static final String VERSION = "0.1.0";
     public static final String SUPPORTED_ASSET_TYPE = "IntegrationConnector";
 
     /** Minutes between two refreshes, each of which writes the health figures to the audit log. */

@@ -32,14 +32,7 @@ public enum ErrorCode implements ExceptionMessageSet {
             "LINEAGELOG-CONNECTOR-500-004",
             "The {0} integration connector cannot receive OpenLineage events: {1}",
             "The connector is not started. Events are not logged by it.",
-            "Check that this version of Egeria is one that the connector supports and that the connector class is the one for it: package v4 for Egeria 4.3, package v6 for Egeria 6."),
-
-    NOT_REFRESHED(
-            503,
-            "LINEAGELOG-CONNECTOR-503-005",
-            "The {0} integration connector could not be asked for its figures: {1}",
-            "The refresh of the connector is reported as failed.",
-            "Read the reason in the message. If the Python side has ended, restart the integration daemon with the command: lineagelog daemon");
+            "Check that this version of Egeria is one that the connector supports and that the connector class is the one for it: package v4 for Egeria 4.3, package v6 for Egeria 6.");
 
     private final int httpErrorCode;
     private final String messageId;

@@ -36,7 +36,8 @@ final class Listener implements InvocationHandler {
      *
      * @param context the object the daemon gave to the connector
      * @param className the listener interface
-     * @throws ReflectiveOperationException when the interface, or a method of the context that takes it, is not there
+     * @throws ReflectiveOperationException when the interface, or a method of the context that takes it, is not there;
+     *     an InvocationTargetException has as its cause what that method threw
      */
     static void register(Object context, String className, Sink sink) throws ReflectiveOperationException {
         Class<?> type = Class.forName(className, true, context.getClass().getClassLoader());

@@ -3,10 +3,12 @@ package io.github.lineagelog.egeria.connector;
 
 import io.github.lineagelog.egeria.Bridge;
 import io.github.lineagelog.egeria.BridgeException;
+import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.odpi.openmetadata.frameworks.auditlog.AuditLog;
 import org.odpi.openmetadata.frameworks.auditlog.messagesets.AuditLogMessageDefinition;
@@ -17,14 +19,20 @@ public final class LogStoreLink {
     private static final long REFRESH_MILLIS = 30_000;
     /** Less than the ten seconds in which a daemon should stop. */
     private static final long DISCONNECT_MILLIS = 5_000;
+    private static final long RECORD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final List<String> FIGURES = List.of(
-            "stored", "duplicate", "expired", "dead", "spooled", "waiting", "lag_seconds", "database");
+            "stored", "duplicate", "expired", "dead", "spooled", "waiting", "last_event_age_seconds", "database");
     private static final AtomicLong COUNTER = new AtomicLong();
 
     private final String name;
     private final String id;
+    /** What this instance has in common with those before and after it: a platform may run several daemons. */
+    private final String connector;
     private final AuditLog auditLog;
+    private final AtomicLong refused = new AtomicLong();
+    private final Limiter refusals = new Limiter(RECORD_NANOS, System::nanoTime);
+    private final Limiter empties = new Limiter(RECORD_NANOS, System::nanoTime);
     private volatile boolean listening = false;
 
     /**
@@ -35,11 +43,19 @@ public final class LogStoreLink {
     public LogStoreLink(String name, String instanceId, AuditLog auditLog) {
         this.name = name == null ? ConnectorDescription.DISPLAY_NAME : name;
         this.id = instanceId == null ? this.name + "-" + COUNTER.incrementAndGet() : instanceId;
+        this.connector = server(auditLog) + "/" + this.name;
         this.auditLog = auditLog;
     }
 
+    private static String server(AuditLog auditLog) {
+        Map<String, String> originator = auditLog == null ? null : auditLog.getOriginatorProperties();
+        return originator == null ? "" : String.valueOf(originator.get("serverName"));
+    }
+
     /**
-     * Initializes and starts the Python side, then registers for the events.
+     * Initializes and starts the Python side, registers for the events, and takes the place of the instance before.
+     *
+     * <p>A daemon never tries a start again that has failed; it catches exceptions and no errors.
      *
      * @param settings what the connection says: address, properties, userId, clearPassword, securedProperties, era
      * @param context the object the daemon gave to the connector
@@ -47,19 +63,42 @@ public final class LogStoreLink {
      */
     public void start(Map<String, Object> settings, Object context, String listenerClass) throws LinkException {
         try {
-            requirePython();
-            Map<String, Object> argument = new HashMap<>(settings);
-            argument.put("name", name);
-            ask("initialize", Json.write(argument));
-            Map<String, Object> answer = ask("start", "{}");
-            listening = true;
-            register(context, listenerClass);
-            log("start", AuditCode.STARTED.getMessageDefinition(name, text(answer, "store"), text(answer, "spooled")));
+            begin(settings, context, listenerClass);
         } catch (LinkException failed) {
-            listening = false;
-            log("start", AuditCode.NOT_STARTED.getMessageDefinition(name, reason(failed)));
-            throw failed;
+            throw notStarted(failed);
+        } catch (RuntimeException | LinkageError | VirtualMachineError broken) {
+            throw notStarted(refused("start", broken.toString(), broken));
         }
+    }
+
+    private void begin(Map<String, Object> settings, Object context, String listenerClass) throws LinkException {
+        requirePython();
+        Map<String, Object> argument = new HashMap<>(settings);
+        argument.put("name", name);
+        Map<String, Object> initialized = ask("initialize", Json.write(argument));
+        Map<String, Object> answer = ask("start", "{}");
+        listening = true;
+        register(context, listenerClass); // until the next line, events are still those of the instance before
+        String before = Bridge.instances().enter(connector, id);
+        log("start", AuditCode.STARTED.getMessageDefinition(name, text(answer, "store"), text(answer, "spooled")));
+        if (initialized.get("unknown") instanceof List<?> unknown && !unknown.isEmpty()) {
+            String known = String.join(", ", ConfigurationProperty.names());
+            log("start", AuditCode.UNKNOWN_PROPERTIES.getMessageDefinition(name, listed(unknown), known));
+        }
+        if (before != null) {
+            replace(before);
+        }
+    }
+
+    /** This version of Egeria has not what the connector was made for. */
+    public LinkException misfit(LinkageError missing) {
+        return notStarted(new LinkException(ErrorCode.NO_LISTENER.getMessageDefinition(name, missing.toString()), missing));
+    }
+
+    private LinkException notStarted(LinkException failed) {
+        listening = false;
+        log("start", AuditCode.NOT_STARTED.getMessageDefinition(name, reason(failed)));
+        return failed;
     }
 
     private void requirePython() throws LinkException {
@@ -78,10 +117,13 @@ public final class LogStoreLink {
                 throw new NoSuchMethodException("the daemon has not given a context to the connector");
             }
             Listener.register(context, listenerClass, this::accept);
-        } catch (ReflectiveOperationException unknown) {
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError unknown) {
+            listening = false;
             quietlyDisconnect();
-            String reason = unknown.getClass().getSimpleName() + ": " + unknown.getMessage();
-            throw new LinkException(ErrorCode.NO_LISTENER.getMessageDefinition(name, reason), unknown);
+            Throwable cause = unknown instanceof InvocationTargetException && unknown.getCause() != null
+                    ? unknown.getCause()
+                    : unknown;
+            throw new LinkException(ErrorCode.NO_LISTENER.getMessageDefinition(name, cause.toString()), cause);
         }
     }
 
@@ -93,8 +135,18 @@ public final class LogStoreLink {
         }
     }
 
-    /** Writes the health figures to the audit log. */
-    public void refresh() throws LinkException {
+    /** Newer daemons do not disconnect an instance that waits for its next refresh: its successor does. */
+    private void replace(String before) {
+        try {
+            Map<String, Object> answer = ask("replace", Json.write(Map.of("id", before)));
+            log("start", AuditCode.REPLACED.getMessageDefinition(figures(answer)));
+        } catch (LinkException failed) {
+            log("start", AuditCode.NOT_REPLACED.getMessageDefinition(name, reason(failed)));
+        }
+    }
+
+    /** Writes the health figures to the audit log; it never fails, because a daemon would never refresh again. */
+    public void refresh() {
         try {
             Map<String, Object> answer = ask("refresh", "{}");
             boolean away = answer.get("database") instanceof String state && state.startsWith("away");
@@ -102,14 +154,15 @@ public final class LogStoreLink {
             log("refresh", code.getMessageDefinition(figures(answer)));
         } catch (LinkException failed) {
             log("refresh", AuditCode.NOT_REFRESHED.getMessageDefinition(name, reason(failed)));
-            String[] parameters = {name, reason(failed)};
-            throw new LinkException(ErrorCode.NOT_REFRESHED.getMessageDefinition(parameters), failed);
+        } catch (RuntimeException | LinkageError | VirtualMachineError broken) {
+            log("refresh", AuditCode.NOT_REFRESHED.getMessageDefinition(name, broken.toString()));
         }
     }
 
     /** Takes no more events and writes the final figures to the audit log; it never fails. */
     public void disconnect() {
         listening = false;
+        Bridge.instances().leave(connector, id);
         try {
             Map<String, Object> answer = ask("disconnect", "{}");
             log("disconnect", AuditCode.STOPPED.getMessageDefinition(figures(answer)));
@@ -118,47 +171,54 @@ public final class LogStoreLink {
         }
     }
 
-    /** One event: returns when it is stored or spooled. A daemon keeps the listeners of stopped connectors: ignored. */
+    /** One event: returns when it is stored or spooled. Daemons keep the listeners of former instances: ignored. */
     private void accept(String kind, String raw) {
-        if (!listening) {
+        if (!listening || !Bridge.instances().mayTake(connector, id)) {
             return;
         }
         if (raw == null) {
-            log("processOpenLineageEvent", AuditCode.NO_EVENT.getMessageDefinition(name, kind));
+            empties.admit().ifPresent(others -> log(
+                    "processOpenLineageEvent",
+                    AuditCode.NO_EVENT.getMessageDefinition(name, kind, Long.toString(others))));
             return;
         }
         try {
             Bridge.events().deliver(id, kind, raw);
-        } catch (BridgeException refused) {
-            throw notKept(kind, refused.getMessage(), refused);
+        } catch (BridgeException failed) {
+            throw notKept(kind, failed.getMessage(), failed);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw notKept(kind, "the thread was interrupted while the event waited for the log store", interrupted);
+        } catch (VirtualMachineError | LinkageError exhausted) { // an error would keep the event from the other listeners, too
+            throw notKept(kind, exhausted.toString(), exhausted);
         }
     }
 
-    private EventNotKeptException notKept(String kind, String reason, Exception cause) {
-        log("processOpenLineageEvent", AuditCode.EVENT_NOT_KEPT.getMessageDefinition(name, kind, reason));
+    private EventNotKeptException notKept(String kind, String reason, Throwable cause) {
+        refused.incrementAndGet();
+        refusals.admit().ifPresent(others -> log(
+                "processOpenLineageEvent",
+                AuditCode.EVENT_NOT_KEPT.getMessageDefinition(name, kind, reason, Long.toString(others))));
         return new EventNotKeptException(reason, cause);
     }
 
     private Map<String, Object> ask(String operation, String argument) throws LinkException {
         long millis = switch (operation) {
-            case "refresh" -> REFRESH_MILLIS;
+            case "refresh", "replace" -> REFRESH_MILLIS;
             case "disconnect" -> DISCONNECT_MILLIS;
             default -> START_MILLIS;
         };
         try {
             return Json.read(Bridge.calls().call(id, operation, argument, millis));
-        } catch (BridgeException | IllegalArgumentException refused) {
-            throw refused(operation, refused.getMessage(), refused);
+        } catch (BridgeException | IllegalArgumentException failed) {
+            throw refused(operation, failed.getMessage(), failed);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw refused(operation, "the thread was interrupted", interrupted);
         }
     }
 
-    private LinkException refused(String operation, String reason, Exception cause) {
+    private LinkException refused(String operation, String reason, Throwable cause) {
         return new LinkException(ErrorCode.REFUSED.getMessageDefinition(name, operation, reason), cause);
     }
 
@@ -171,7 +231,12 @@ public final class LogStoreLink {
     private String[] figures(Map<String, Object> answer) {
         List<String> parameters = new ArrayList<>(List.of(name));
         FIGURES.forEach(figure -> parameters.add(text(answer, figure)));
+        parameters.add(refused.toString());
         return parameters.toArray(new String[0]);
+    }
+
+    private static String listed(List<?> names) {
+        return String.join(", ", names.stream().map(String::valueOf).toList());
     }
 
     private static String text(Map<String, Object> answer, String key) {
@@ -179,9 +244,14 @@ public final class LogStoreLink {
         return value == null ? "unknown" : value.toString();
     }
 
+    /** An audit log that fails must cost no event, and no connector its start. */
     private void log(String action, AuditLogMessageDefinition message) {
-        if (auditLog != null) {
-            auditLog.logMessage(action, message);
+        try {
+            if (auditLog != null) {
+                auditLog.logMessage(action, message);
+            }
+        } catch (RuntimeException | VirtualMachineError unable) {
+            return;
         }
     }
 }

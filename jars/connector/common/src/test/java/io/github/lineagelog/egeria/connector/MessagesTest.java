@@ -13,7 +13,7 @@ import org.odpi.openmetadata.frameworks.auditlog.MessageFormatter;
 import org.odpi.openmetadata.frameworks.auditlog.messagesets.MessageDefinition;
 
 class MessagesTest {
-    private static final String[] PARAMETERS = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"};
+    private static final String[] PARAMETERS = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"};
 
     private static List<MessageDefinition> all() {
         List<MessageDefinition> all = new ArrayList<>();

@@ -24,9 +24,18 @@ public class LineagelogConnector extends LineageIntegratorConnector {
         try {
             started.start(settings(), getContext(), LISTENER);
         } catch (LinkException failed) {
-            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "start", failed);
+            throw told(failed);
+        } catch (LinkageError missing) { // the daemon catches exceptions, and no errors
+            throw told(started.misfit(missing));
         }
         link = started;
+    }
+
+    /** The constructors with a cause take a Throwable in Egeria 4.3 and an Exception later; this one is in all. */
+    private ConnectorCheckedException told(LinkException failed) {
+        ConnectorCheckedException told = new ConnectorCheckedException(failed.definition(), getClass().getName(), "start");
+        told.addSuppressed(failed);
+        return told;
     }
 
     private Map<String, Object> settings() {
@@ -49,13 +58,8 @@ public class LineagelogConnector extends LineageIntegratorConnector {
     @Override
     public void refresh() throws ConnectorCheckedException {
         LogStoreLink running = link;
-        if (running == null) {
-            return;
-        }
-        try {
+        if (running != null) {
             running.refresh();
-        } catch (LinkException failed) {
-            throw new ConnectorCheckedException(failed.definition(), getClass().getName(), "refresh", failed);
         }
     }
 

@@ -63,6 +63,11 @@ enum LineagelogDefinition implements OpenConnectorDefinition {
     }
 
     @Override
+    public String getVersionIdentifier() {
+        return ConnectorDescription.VERSION;
+    }
+
+    @Override
     public AuditLogReportingComponent getComponentDescription() {
         return ConnectorDescription.component();
     }

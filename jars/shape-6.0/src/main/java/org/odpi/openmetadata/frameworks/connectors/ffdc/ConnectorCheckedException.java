@@ -11,13 +11,15 @@ public class ConnectorCheckedException extends Exception {
     private final String messageId;
 
     public ConnectorCheckedException(ExceptionMessageDefinition message, String className, String actionDescription) {
-        this(message, className, actionDescription, null);
+        super(new MessageFormatter().getFormattedMessage(message));
+        messageId = message.getMessageId();
     }
 
     public ConnectorCheckedException(
-            ExceptionMessageDefinition message, String className, String actionDescription, Throwable caught) {
+            ExceptionMessageDefinition message, String className, String actionDescription, Exception caught) {
         super(new MessageFormatter().getFormattedMessage(message), caught);
         messageId = message.getMessageId();
+        caught.getClass(); // the real one asks it for its name, too
     }
 
     public String getReportedErrorMessageId() {

@@ -13,7 +13,7 @@ public abstract class IntegrationConnectorBase extends ConnectorBase
         implements IntegrationConnector, AuditLoggingComponent {
     protected AuditLog auditLog = null;
     protected String connectorName = null;
-    public IntegrationContext integrationContext = null;
+    protected IntegrationContext integrationContext = null;
 
     @Override
     public void setAuditLog(AuditLog auditLog) {
@@ -30,6 +30,7 @@ public abstract class IntegrationConnectorBase extends ConnectorBase
         this.connectorName = connectorName;
     }
 
+    @Override
     public void setContext(IntegrationContext integrationContext) {
         this.integrationContext = integrationContext;
     }

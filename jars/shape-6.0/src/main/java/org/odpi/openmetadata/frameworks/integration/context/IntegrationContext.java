@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package org.odpi.openmetadata.frameworks.integration.context;
 
+import org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageDataSetEvent;
 import org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageEventListener;
+import org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageJobEvent;
 import org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageListenerManager;
 import org.odpi.openmetadata.frameworks.integration.openlineage.OpenLineageRunEvent;
 
-/** What an integration connector is given (signatures of Egeria 6.0). */
+/** What an integration connector is given (signatures of the newest Egeria 6; the first had registerListener). */
 public class IntegrationContext {
     private final OpenLineageListenerManager manager;
 
@@ -17,7 +19,7 @@ public class IntegrationContext {
         throw new UnsupportedOperationException("registerListener for open metadata events");
     }
 
-    public void registerListener(OpenLineageEventListener listener) {
+    public void registerOpenLineageListener(OpenLineageEventListener listener) {
         manager.registerListener(listener);
     }
 
@@ -27,5 +29,13 @@ public class IntegrationContext {
 
     public void publishOpenLineageRunEvent(OpenLineageRunEvent event) {
         manager.publishOpenLineageRunEvent(event);
+    }
+
+    public void publishOpenLineageJobEvent(OpenLineageJobEvent event) {
+        manager.publishOpenLineageJobEvent(event);
+    }
+
+    public void publishOpenLineageDataSetEvent(OpenLineageDataSetEvent event) {
+        manager.publishOpenLineageDataSetEvent(event);
     }
 }

@@ -8,4 +8,8 @@ public interface OpenLineageListenerManager {
     void publishOpenLineageRunEvent(String rawEvent);
 
     void publishOpenLineageRunEvent(OpenLineageRunEvent event);
+
+    void publishOpenLineageJobEvent(OpenLineageJobEvent event);
+
+    void publishOpenLineageDataSetEvent(OpenLineageDataSetEvent event);
 }

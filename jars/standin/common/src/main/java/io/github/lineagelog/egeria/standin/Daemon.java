@@ -2,7 +2,6 @@
 package io.github.lineagelog.egeria.standin;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.odpi.openmetadata.frameworks.auditlog.AuditLog;
 import org.odpi.openmetadata.frameworks.auditlog.ComponentDevelopmentStatus;
 
-/** The connectors of the daemon and their life: started in order, refreshed by the clock, disconnected at the end. */
+/** The connectors of the daemon and their life: started in order, refreshed by the clock, disconnected at the end where the daemon does so. */
 final class Daemon {
     private final Era era;
     private final JsonNode config;
@@ -20,8 +19,7 @@ final class Daemon {
     private final AuditLog auditLog;
     private final Dispatch dispatch;
     private final SecondListener second = new SecondListener();
-    private final Map<String, Era.Connected> connectors = new LinkedHashMap<>();
-    private final Map<String, String> errors = new LinkedHashMap<>();
+    private final Map<String, Handler> handlers = new LinkedHashMap<>();
     private ScheduledExecutorService clock = null;
 
     Daemon(Era era, JsonNode config) {
@@ -31,7 +29,8 @@ final class Daemon {
         auditLog = new AuditLog(
                 memory, 1, ComponentDevelopmentStatus.SAMPLE, "Stand-in daemon", "An integration daemon for tests", null);
         boolean serial = config.path("synchronized").asBoolean(true);
-        dispatch = new Dispatch(serial, era.knowsStaticEvents(), auditLog);
+        dispatch = new Dispatch(
+                serial, era.knowsStaticEvents(), config.path("failRegister").asText(null), auditLog);
     }
 
     String serverName() {
@@ -73,69 +72,40 @@ final class Daemon {
 
     private void connect() {
         for (JsonNode connector : config.path("connectors")) {
-            String name = connector.path("name").asText("connector");
-            errors.remove(name);
-            run(name, "start", () -> {
-                Era.Connected connected = era.connect(name, connector.get("connection"), dispatch, auditLog);
-                connectors.put(name, connected);
-                connected.start();
-            });
+            Handler handler = new Handler(era, dispatch, auditLog, connector);
+            handlers.put(handler.name(), handler);
+            handler.reinitialize();
         }
     }
 
-    /** Refreshes the connectors that run. */
+    /** Refreshes the connectors that have not failed. */
     synchronized void refresh() {
-        connectors.forEach((name, connector) -> {
-            if (!errors.containsKey(name)) {
-                run(name, "refresh", connector::refresh);
-            }
-        });
+        handlers.values().forEach(Handler::refresh);
     }
 
-    /** Disconnects the connectors and makes them anew, as the daemon's restart command does. */
+    /** Makes the connectors anew, as the daemon's restart command does. */
     synchronized void restart() {
-        disconnect();
-        connect();
+        handlers.values().forEach(Handler::reinitialize);
     }
 
-    private void disconnect() {
-        connectors.forEach((name, connector) -> run(name, "disconnect", connector::disconnect));
-        connectors.clear();
+    /** As the daemon's commands for a connector's properties and its endpoint do. */
+    synchronized void setProperties(String name, JsonNode properties) {
+        handlers.get(name).setProperties(properties);
+    }
+
+    synchronized void setEndpoint(String name, String address) {
+        handlers.get(name).setEndpoint(address);
     }
 
     synchronized void stop() {
         if (clock != null) {
             clock.shutdownNow();
         }
-        disconnect();
+        handlers.values().forEach(Handler::disconnect);
+        handlers.clear();
     }
 
     synchronized List<Map<String, Object>> status() {
-        List<Map<String, Object>> all = new ArrayList<>();
-        connectors.forEach((name, connector) -> {
-            Map<String, Object> one = new LinkedHashMap<>();
-            one.put("name", name);
-            one.put("state", errors.containsKey(name) ? "failed" : "running");
-            one.put("error", errors.get(name));
-            one.put("connectorType", connector.connectorType());
-            all.add(one);
-        });
-        return all;
-    }
-
-    private interface Step {
-        void run() throws Exception;
-    }
-
-    private void run(String name, String what, Step step) {
-        try {
-            step.run();
-        } catch (Exception failed) {
-            if (what.equals("start")) {
-                errors.put(name, failed.getMessage());
-            }
-            String text = String.valueOf(failed.getMessage());
-            auditLog.logException(what, Message.CONNECTOR_FAILED.with(name, what, text), failed);
-        }
+        return handlers.values().stream().map(Handler::status).toList();
     }
 }

@@ -28,14 +28,25 @@ public final class Dispatch {
     private final boolean staticEvents;
     private final AuditLog auditLog;
 
-    Dispatch(boolean serial, boolean staticEvents, AuditLog auditLog) {
+    private final String failRegister;
+
+    /**
+     * @param failRegister a text to throw when a listener is registered, or null
+     */
+    Dispatch(boolean serial, boolean staticEvents, String failRegister, AuditLog auditLog) {
+        this.failRegister = failRegister;
         this.serial = serial;
         this.staticEvents = staticEvents;
         this.auditLog = auditLog;
     }
 
     public void register(Listener listener) {
-        listeners.add(listener);
+        inTurn(() -> {
+            if (failRegister != null) {
+                throw new IllegalStateException(failRegister);
+            }
+            listeners.add(listener);
+        });
     }
 
     /** How often a listener threw. */

@@ -16,6 +16,12 @@ public interface Era {
     boolean knowsStaticEvents();
 
     /**
+     * Whether a daemon disconnects a connector that it has started. Newer ones do so in the states RUNNING and FAILED only,
+     * and a connector without a thread of its own is WAITING between its refreshes.
+     */
+    boolean disconnectsWhatWaits();
+
+    /**
      * Makes a connector by its provider, as the daemon does, ready to start.
      *
      * @param connection as in the configuration of the daemon

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.github.lineagelog.egeria.standin;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -91,6 +93,8 @@ final class Rest {
             case "POST /test/publish-bean" -> bean(body);
             case "POST /test/refresh" -> done(daemon::refresh);
             case "POST /test/restart" -> done(daemon::restart);
+            case "POST /test/properties" -> done(() -> daemon.setProperties(query.get("name"), tree(body)));
+            case "POST /test/endpoint" -> done(() -> daemon.setEndpoint(query.get("name"), body));
             case "POST /test/shutdown" -> Map.of("done", true);
             default -> null;
         };
@@ -111,6 +115,14 @@ final class Rest {
     private Object bean(String body) throws IOException {
         daemon.dispatch().publish(MAPPER.readValue(body, RunEvent.class));
         return Map.of("done", true);
+    }
+
+    private static JsonNode tree(String body) {
+        try {
+            return MAPPER.readTree(body);
+        } catch (JsonProcessingException broken) {
+            throw new IllegalArgumentException(broken);
+        }
     }
 
     private static Object done(Runnable work) {

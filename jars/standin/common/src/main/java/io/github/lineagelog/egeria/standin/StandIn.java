@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * refreshSeconds  0: only when asked
  * synchronized    true: one event after the other, as the real dispatch does
  * secondListener  "none", "first" or "last": beside the connectors
+ * failRegister    a text to throw when a listener is registered
  * failStart       a text to throw from main, as a platform that cannot start does
  * </pre>
  */

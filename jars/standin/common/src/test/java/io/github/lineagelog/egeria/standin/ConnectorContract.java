@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.lineagelog.egeria.Bridge;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,6 +28,8 @@ public abstract class ConnectorContract {
 
     private final Era era;
     private final String provider;
+    /** What earlier tests have left in this JVM is another server's. */
+    private final String server = UUID.randomUUID().toString();
     private Daemon daemon = null;
     private FakePython python = null;
 
@@ -62,7 +65,9 @@ public abstract class ConnectorContract {
                 "securedProperties", Map.of("key", "hidden3"),
                 "configurationProperties", Map.of("schema", "s", "databaseWaitSeconds", 5, "strict", true));
         Map<String, Object> config = new java.util.HashMap<>(Map.of(
-                "connectors", List.of(Map.of("name", "log", "connection", connection)), "secondListener", "last"));
+                "connectors", List.of(Map.of("name", "log", "connection", connection)),
+                "secondListener", "last",
+                "serverName", server));
         config.putAll(extra);
         daemon = new Daemon(era, MAPPER.valueToTree(config));
         daemon.start();
@@ -94,7 +99,7 @@ public abstract class ConnectorContract {
     @Test
     void theConnectionReachesPythonAndTheStoreIsNamed() throws Exception {
         start(Map.of());
-        assertEquals(List.of("initialize", "start"), python.operations);
+        assertEquals(List.of("initialize", "start", "refresh"), python.operations);
         JsonNode argument = MAPPER.readTree(python.arguments.get("initialize"));
         JsonNode expected = MAPPER.readTree("""
                 {"name":"log","era":"%s","address":"postgresql://ann:hidden1@db/lineage","userId":"ann",
@@ -110,19 +115,36 @@ public abstract class ConnectorContract {
     @Test
     void figuresGoToTheAuditLog() {
         start(Map.of());
+        String healthy = "The log integration connector is logging: stored 7, duplicate 2, expired 0, dead 1, refused 0,"
+                + " in the spool 3, waiting 0, database up; the last event was unknown seconds old when it was stored";
+        assertEquals(List.of(healthy), messages("LINEAGELOG-CONNECTOR-0002"));
         daemon.refresh();
-        assertEquals(
-                List.of("The log integration connector is logging: stored 7, duplicate 2, expired 0, dead 1, in the spool 3,"
-                        + " waiting 0, lag unknown seconds, database up"),
-                messages("LINEAGELOG-CONNECTOR-0002"));
-        python.answers.put("refresh", "{\"stored\":7,\"database\":\"away: connection refused\",\"lag_seconds\":1.5}");
+        assertEquals(List.of(healthy, healthy), messages("LINEAGELOG-CONNECTOR-0002"));
+        python.answers.put(
+                "refresh", "{\"stored\":7,\"database\":\"away: connection refused\",\"last_event_age_seconds\":1.5}");
         daemon.refresh();
         assertTrue(messages("LINEAGELOG-CONNECTOR-0003").get(0).contains("(away: connection refused): stored 7"));
         python.refusals.put("refresh", "out of order");
         daemon.refresh();
         assertTrue(messages("LINEAGELOG-CONNECTOR-0004").get(0).endsWith("out of order"));
         daemon.stop();
-        assertTrue(messages("LINEAGELOG-CONNECTOR-0007").get(0).contains("has stopped logging"));
+        int told = era.disconnectsWhatWaits() ? 1 : 0;
+        assertEquals(told, messages("LINEAGELOG-CONNECTOR-0007").size());
+    }
+
+    @Test
+    void aRefreshThatFailsIsNotTheLast() {
+        start(Map.of());
+        python.refusals.put("refresh", "no answer");
+        daemon.refresh();
+        python.answers.put("refresh", "no JSON");
+        python.refusals.clear();
+        daemon.refresh();
+        assertEquals(2, messages("LINEAGELOG-CONNECTOR-0004").size());
+        assertEquals(List.of(), messages("STAND-IN-0001"));
+        python.answers.put("refresh", "{\"stored\":8}");
+        daemon.refresh();
+        assertTrue(messages("LINEAGELOG-CONNECTOR-0002").get(1).contains("stored 8"));
     }
 
     @Test
@@ -153,12 +175,17 @@ public abstract class ConnectorContract {
     void pythonsTextReachesTheDaemonAndTheOtherListenersGoOn() {
         start(Map.of());
         python.eventRefusal = "the spool is full: 100 MB";
-        daemon.dispatch().publish(EVENT);
+        for (int number = 0; number < 50; number++) {
+            daemon.dispatch().publish(EVENT);
+        }
         assertTrue(messages("OIF-CONNECTOR-0006").get(0).endsWith("the spool is full: 100 MB"));
         assertEquals(
-                List.of("The log integration connector could not keep an OpenLineage run event: the spool is full: 100 MB"),
+                List.of("The log integration connector could not keep an OpenLineage run event: the spool is full: 100 MB;"
+                        + " 0 others were refused since the record before"),
                 messages("LINEAGELOG-CONNECTOR-0005"));
-        assertEquals(1L, daemon.second().state().get("run"));
+        assertEquals(50L, daemon.second().state().get("run"));
+        daemon.refresh();
+        assertTrue(messages("LINEAGELOG-CONNECTOR-0002").get(1).contains(", refused 50, "));
     }
 
     @Test
@@ -188,10 +215,78 @@ public abstract class ConnectorContract {
     @Test
     void aRestartedConnectorStoresAnEventOnce() {
         start(Map.of());
-        daemon.restart();
+        for (int number = 0; number < 5; number++) {
+            daemon.restart();
+        }
+        daemon.setProperties("log", MAPPER.createObjectNode().put("strict", false));
+        daemon.setEndpoint("log", "postgresql://h/other");
         daemon.dispatch().publish(EVENT);
         assertEquals(List.of(EVENT), python.events);
-        assertEquals(List.of("initialize", "start", "disconnect", "initialize", "start"), python.operations);
+        long ended = python.operations.stream().filter(List.of("disconnect", "replace")::contains).count();
+        assertEquals(7, ended);
+        assertEquals(era.disconnectsWhatWaits(), python.operations.contains("disconnect"));
+        assertTrue(python.arguments.get("initialize").contains("postgresql://h/other"));
+        assertEquals(List.of(), messages("STAND-IN-0001"));
+    }
+
+    @Test
+    void theInstanceBeforeIsNamedToPythonAndItsFiguresAreTold() throws Exception {
+        start(Map.of());
+        daemon.dispatch().publish(EVENT);
+        String first = python.connectors.get(0);
+        daemon.restart();
+        daemon.dispatch().publish(EVENT);
+        String second = python.connectors.get(1);
+        assertFalse(second.equals(first));
+        if (!era.disconnectsWhatWaits()) {
+            assertEquals(first, MAPPER.readTree(python.arguments.get("replace")).get("id").asText());
+            assertTrue(messages("LINEAGELOG-CONNECTOR-0010").get(0).contains("which stored 7, duplicate 2"));
+        }
+    }
+
+    @Test
+    void aStartThatFailsLeavesTheInstanceBeforeAtWorkWhereItIs() {
+        start(Map.of());
+        python.refusals.put("initialize", "strict: 'maybe' is neither true nor false");
+        daemon.restart();
+        daemon.dispatch().publish(EVENT);
+        assertEquals("failed", status().get("state").asText());
+        assertEquals(era.disconnectsWhatWaits() ? 0 : 1, python.events.size());
+        python.refusals.clear();
+        daemon.restart();
+        python.events.clear();
+        daemon.dispatch().publish(EVENT);
+        assertEquals(List.of(EVENT), python.events);
+    }
+
+    @Test
+    void daemonsOfOnePlatformDoNotTakeEachOthersConnectors() {
+        start(Map.of());
+        Daemon first = daemon;
+        start(Map.of("serverName", server + " 2"));
+        first.dispatch().publish(EVENT);
+        daemon.dispatch().publish(EVENT);
+        assertEquals(2, python.events.size());
+        assertFalse(python.operations.contains("replace"));
+        first.stop();
+    }
+
+    @Test
+    void aContextThatThrowsIsToldWithItsCause() {
+        start(Map.of("failRegister", "no more listeners", "secondListener", "none"));
+        assertEquals("failed", status().get("state").asText());
+        String told = status().get("error").asText();
+        assertTrue(told.contains("IllegalStateException: no more listeners"), told);
+        assertTrue(messages("LINEAGELOG-CONNECTOR-0009").get(0).endsWith("no more listeners"));
+        assertEquals(List.of("initialize", "start", "disconnect"), python.operations);
+    }
+
+    @Test
+    void misspeltPropertiesAreInTheAuditLog() {
+        python.answers.put("initialize", "{\"unknown\":[\"shema\",\"x y\"]}");
+        start(Map.of());
+        assertTrue(messages("LINEAGELOG-CONNECTOR-0012").get(0).endsWith("most likely misspelt: shema, x y"));
+        assertEquals(1, messages("LINEAGELOG-CONNECTOR-0001").size());
     }
 
     @Test
@@ -248,7 +343,7 @@ public abstract class ConnectorContract {
         assertEquals(provider, type.get("connectorProviderClassName").asText());
         assertEquals("IntegrationConnector", type.get("supportedAssetTypeName").asText());
         assertEquals(7, type.get("recognizedConfigurationProperties").size());
-        assertNotNull(java.util.UUID.fromString(type.get("guid").asText()));
+        assertNotNull(UUID.fromString(type.get("guid").asText()));
         assertFalse(type.get("description").asText().isBlank());
     }
 

@@ -14,9 +14,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /** The Python side in Java: empties both queues, keeps what came, answers as it is told to. */
 final class FakePython implements AutoCloseable {
     private static final String FIGURES = """
-            {"stored":7,"duplicate":2,"expired":0,"dead":1,"spooled":3,"waiting":0,"lag_seconds":null,"database":"up"}""";
+            {"stored":7,"duplicate":2,"expired":0,"dead":1,"spooled":3,"waiting":0,"last_event_age_seconds":null,"database":"up"}""";
 
     final List<String> events = new CopyOnWriteArrayList<>();
+    final List<String> connectors = new CopyOnWriteArrayList<>();
     final List<String> kinds = new CopyOnWriteArrayList<>();
     final List<Integer> batches = new CopyOnWriteArrayList<>();
     final List<String> operations = new CopyOnWriteArrayList<>();
@@ -24,6 +25,7 @@ final class FakePython implements AutoCloseable {
     final Map<String, String> answers = new ConcurrentHashMap<>(Map.of(
             "initialize", "{}",
             "start", "{\"store\":\"database lineage, schema openlineage\",\"spooled\":3}",
+            "replace", FIGURES,
             "refresh", FIGURES,
             "disconnect", FIGURES));
     final Map<String, String> refusals = new ConcurrentHashMap<>();
@@ -89,6 +91,9 @@ final class FakePython implements AutoCloseable {
 
     private void keep(Batch batch) {
         batches.add(batch.size());
+        for (int connector : batch.connectorOf()) {
+            connectors.add(batch.connectors()[connector]);
+        }
         kinds.addAll(List.of(batch.kinds()));
         int start = 0;
         for (int end : batch.ends()) {

@@ -9,6 +9,7 @@ public class ConnectorType {
     private String qualifiedName;
     private String displayName;
     private String description;
+    private String versionIdentifier;
     private String connectorProviderClassName;
     private String supportedAssetTypeName;
     private List<String> recognizedConfigurationProperties;
@@ -43,6 +44,14 @@ public class ConnectorType {
 
     public void setDescription(String description) {
         this.description = description;
+    }
+
+    public String getVersionIdentifier() {
+        return versionIdentifier;
+    }
+
+    public void setVersionIdentifier(String versionIdentifier) {
+        this.versionIdentifier = versionIdentifier;
     }
 
     public String getConnectorProviderClassName() {

@@ -44,6 +44,11 @@ public final class Era43 implements Era {
     }
 
     @Override
+    public boolean disconnectsWhatWaits() {
+        return true;
+    }
+
+    @Override
     public Connected connect(String name, JsonNode json, Dispatch dispatch, AuditLog auditLog) throws Exception {
         Connection connection = MAPPER.treeToValue(json, Connection.class);
         Connector made = new ConnectorBroker(auditLog).getConnector(connection);

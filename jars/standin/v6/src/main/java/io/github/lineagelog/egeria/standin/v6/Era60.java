@@ -44,6 +44,11 @@ public final class Era60 implements Era {
     }
 
     @Override
+    public boolean disconnectsWhatWaits() {
+        return false;
+    }
+
+    @Override
     public Connected connect(String name, JsonNode json, Dispatch dispatch, AuditLog auditLog) throws Exception {
         Connection connection = MAPPER.treeToValue(json, Connection.class);
         String className = connection.getConnectorType().getConnectorProviderClassName();
@@ -58,7 +63,7 @@ public final class Era60 implements Era {
 
     @Override
     public void listen(Dispatch dispatch, Dispatch.Listener listener) {
-        new Manager(dispatch).registerListener(new Second(listener));
+        new IntegrationContext(new Manager(dispatch)).registerOpenLineageListener(new Second(listener));
     }
 
     private record Made(IntegrationConnectorBase connector, ConnectorProvider provider) implements Connected {
@@ -150,6 +155,16 @@ public final class Era60 implements Era {
         @Override
         public void publishOpenLineageRunEvent(OpenLineageRunEvent event) {
             dispatch.publish(((RunBean) event).content);
+        }
+
+        @Override
+        public void publishOpenLineageJobEvent(OpenLineageJobEvent event) {
+            dispatch.publish(((JobBean) event).content);
+        }
+
+        @Override
+        public void publishOpenLineageDataSetEvent(OpenLineageDataSetEvent event) {
+            dispatch.publish(((DataSetBean) event).content);
         }
     }
 }
