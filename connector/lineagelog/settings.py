@@ -50,6 +50,7 @@ class ServerSettings(_Group):
     tls_key: UserPath | None = None
     max_request_mib: Annotated[int, Field(ge=1, le=1024)] = 64
     cors_origins: tuple[str, ...] = ()
+    host_names: tuple[str, ...] = ()
     stop_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
 
 

@@ -20,7 +20,6 @@ RETRY_READ_ONLY: Final = 10
 type Headers = tuple[tuple[bytes, bytes], ...]
 
 _JSON: Final = (b"content-type", b"application/json")
-CORS: Final = (b"access-control-allow-origin", b"*")
 
 
 class Answer(Struct, frozen=True):

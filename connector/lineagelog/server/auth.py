@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,21 @@ class Guard:
                 f"host {host!r} is open to others, and the log store has no tokens: create one with "
                 "`lineagelog tokens create`, or listen on 127.0.0.1"
             )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody needs a token, as far as is known: without a word from the store, yes."""
+        return self._open is not False and not self.always_closed
+
+    async def learn(self) -> None:
+        """Ask the store whether there are tokens, unless that was asked lately. Raises Refusal: 503."""
+        if not self.always_closed and (self._open is None or time.monotonic() >= self._open_until):
+            await self._is_open()
+
+    async def prepare(self) -> None:
+        """Learn it before the first request; a store that cannot be asked now is asked again."""
+        with contextlib.suppress(Refusal):
+            await self.learn()
 
     def admit_known(self, token: str | None, scope: Scope) -> Grant | None:
         """The grant, if no question to the store is needed; else None. Raises Refusal."""
