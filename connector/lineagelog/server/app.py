@@ -15,6 +15,7 @@ from lineagelog.intake import Door
 from lineagelog.intake.group import place_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
+from lineagelog.store.pulse import pulse_of
 from lineagelog.store.tokens import Tokens
 
 from .answers import Answer, Refusal
@@ -26,6 +27,7 @@ from .paths import RECEIVING
 from .receive import Receiver
 from .routes import ANYBODYS, Routes
 from .visitors import Visitors, check_host
+from .waits import Waits
 
 _TOKEN_PREFIX: Final = "/t/"  # noqa: S105  # the start of a path
 _LAST_SECONDS: Final = 1.0
@@ -36,11 +38,11 @@ _log = structlog.get_logger(__name__)
 class App:
     """An ASGI application over one log store; made by create_app()."""
 
-    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, visitors: Visitors) -> None:
+    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, visitors: Visitors, waits: Waits) -> None:
         self.receiver = receiver
         self.routes = routes
         self.guard = guard
-        self._visitors = visitors
+        self._visitors, self._waits = visitors, waits
         self.drain_seconds = 30.0
         """How long the stop waits for events to be stored."""
         self.stop_by: float | None = None
@@ -105,6 +107,7 @@ class App:
     async def _live(self, receive: Any, send: Any) -> None:
         await receive()
         self.receiver.start()
+        self._waits.start()
         await self.guard.prepare()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -112,6 +115,7 @@ class App:
         stopped = await asyncio.get_running_loop().run_in_executor(None, self.receiver.group.stop, seconds)
         if not stopped:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
+        self._waits.close()
         self.routes.close()
         self.guard.close()
         self.receiver.close()
@@ -143,10 +147,10 @@ def create_app(
     ``check`` is strict mode's check of a decoded event. ``figures`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
-    guard = Guard(tokens)
-    receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers)
+    waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
+    guard = Guard(tokens, waits)
+    receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers, waits)
     if figures is not None:
         receiver.metrics.show(figures)
-    return App(
-        receiver, Routes(store, reader, receiver, guard, limits, pool), guard, Visitors(cors_origins, host_names)
-    )
+    routes = Routes(store, reader, receiver, guard, limits, waits)
+    return App(receiver, routes, guard, Visitors(cors_origins, host_names), waits)

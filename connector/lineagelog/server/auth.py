@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.store.tokens import Grant, Scope, Tokens
 
 from .answers import Refusal, not_stored
+from .waits import Waits
 
 FRESH: Final = 2.0
 """Seconds for which an answer of Tokens counts without asking it again on another thread."""
@@ -45,8 +45,8 @@ def credential(headers: Mapping[bytes, bytes]) -> str | None:
 class Guard:
     """Lets requests in by their tokens, asking the store only for what it was not asked lately."""
 
-    def __init__(self, tokens: Tokens | None) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: Tokens | None, waits: Waits) -> None:
+        self._tokens, self._waits = tokens, waits
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="lineagelog-auth")
         self._known: dict[bytes, tuple[Grant | None, float]] = {}
         self._open: bool | None = True if tokens is None else None
@@ -142,7 +142,7 @@ class Guard:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _ask(self, question: Any, *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, question, *arguments)
+        return await self._waits.ask(self._pool, question, *arguments)
 
 
 def _digest(token: str) -> bytes:

@@ -33,6 +33,10 @@ class Limits(Struct, frozen=True):
     body_timeout: float = 30.0
     """For the body (408), and more time the more arrives: a second for each ``min_rate`` bytes."""
     min_rate: int = 16 * 1024
+    patience: float = 3.0
+    """How long a request waits for the database before that is asked whether it lives; if not, it gets 503."""
+    answer_timeout: float = 120.0
+    """How long it waits for one that lives (503)."""
     keep_alive: int = 75
     """How long an idle connection stays open."""
     max_page: int = 1000

@@ -21,6 +21,7 @@ from .auth import Guard, credential
 from .body import BodyReader, Receive, UnreadableError, drain
 from .limits import Limits
 from .metrics import Metrics
+from .waits import Waits
 
 SOURCE: Final = "http"
 INLINE: Final = 256 * 1024
@@ -52,10 +53,10 @@ class Delivery(Struct, frozen=True):
 class Receiver:
     """Reads a request, hands its events to the group commit, waits for the COMMIT, answers."""
 
-    def __init__(self, door: Door, limits: Limits, guard: Guard, pool: Executor, writers: int) -> None:
+    def __init__(self, door: Door, limits: Limits, guard: Guard, pool: Executor, writers: int, waits: Waits) -> None:
         self._door = door
         self.limits = limits
-        self._guard = guard
+        self._guard, self._waits = guard, waits
         self._pool = pool
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reader = BodyReader(limits, pool)
@@ -139,7 +140,7 @@ class Receiver:
             self.group.submit(Submission(items, future, size))
         except LineageLogError as error:
             raise answers.not_stored(error) from error
-        result = await future
+        result = await self._waits.wait(future)
         if isinstance(result, LineageLogError):
             raise answers.not_stored(result) from result
         return result
