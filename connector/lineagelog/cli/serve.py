@@ -71,7 +71,7 @@ def _serve(
     configure_logs(settings.log.level, settings.log.format)
     check_tls(settings.server.tls_cert, settings.server.tls_key)
     check, targets = session.check(), served_targets(settings.forward)
-    connections = settings.intake.writers + 1
+    connections = settings.intake.writers + 2  # one for heavy events, one for /readyz
     with session.store(create=True, pool_size=connections, patience=_PATIENCE, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)
 
@@ -86,7 +86,9 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
 
     limits = Limits(
         max_request=settings.server.max_request_mib << 20,
+        max_events=settings.server.max_request_events,
         max_event=settings.intake.max_event,
+        max_values=settings.intake.max_event_values,
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
         patience=_PATIENCE,

@@ -142,14 +142,16 @@ def create_app(
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
-    Give the reader an engine of its own: reads must not take the connections of the ``writers``. Without ``tokens``
-    everything is open to this machine: to loopback's names and ``host_names``, and to pages of ``cors_origins`` only.
+    Give the reader an engine of its own: reads must not take the connections of the ``writers``, which are one more.
+    Without ``tokens`` everything is open to this machine: to loopback's names and ``host_names``, and to pages of
+    ``cors_origins`` only.
     ``check`` is strict mode's check of a decoded event. ``figures`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
     waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
     guard = Guard(tokens, waits)
-    receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers, waits)
+    door = Door(store, check=check, max_event=limits.max_event, max_values=limits.max_values)
+    receiver = Receiver(door, limits, guard, pool, writers, waits)
     if figures is not None:
         receiver.metrics.show(figures)
     routes = Routes(store, reader, receiver, guard, limits, waits)
