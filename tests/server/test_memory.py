@@ -41,6 +41,7 @@ REQUESTS: dict[str, tuple[str, Callable[[], bytes], set[int]]] = {
     "envelope": (BATCH, lambda: b'{"events":[' + b"{}," * 20_000_000 + b"{}]}", {400, 413}),
     "members": (LINEAGE, lambda: HEAD + b"[" + b"1," * 10_000_000 + b"1]}", {413}),
     "objects": (LINEAGE, lambda: HEAD + b"[" + b"{}," * 10_000_000 + b"1]}", {413}),
+    "objects below the limit": (LINEAGE, lambda: HEAD + b"[" + b"{}," * 900_000 + b"1]}", {201}),
     "keys": (LINEAGE, lambda: HEAD + keys(2_800_000, 2_800_000), {413}),
     "keys below the limit": (
         LINEAGE,
@@ -90,7 +91,7 @@ def test_what_a_request_costs(store_url: str, store: LogStore, name: str) -> Non
     assert rise < MOST
 
 
-@pytest.mark.parametrize("name", ["keys below the limit", "a batch of events", "numbers"])
+@pytest.mark.parametrize("name", ["keys below the limit", "objects below the limit", "a batch of events", "numbers"])
 def test_many_at_once_do_not_multiply(store_url: str, store: LogStore, name: str) -> None:
     """Eight of them: they wait for each other, or are told to come again, and small events go by."""
     path, make, statuses = REQUESTS[name]

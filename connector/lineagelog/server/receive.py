@@ -26,6 +26,9 @@ from .waits import Waits
 SOURCE: Final = "http"
 INLINE: Final = 256 * 1024
 """Bodies up to this size are parsed in the event loop: a thread would cost more than it gains."""
+_LIGHT: Final = 1024 * 1024
+_HEAVY_VALUES: Final = 250_000
+"""JSON values that take some 50 MB; bodies below _LIGHT take no more, and four are parsed at once."""
 
 _ENCODINGS: Final = frozenset((b"", b"identity", b"gzip", b"x-gzip"))
 _REFUSED_TYPES: Final = (
@@ -110,7 +113,7 @@ class Receiver:
             return await self._stored(self._parse([body]), grant, size, is_batch)
         held = [body]
         del body  # whoever parses has the only one, and lets go of it
-        if size < HEAVY_BYTES:
+        if not _is_heavy(held[0]):
             return await self._parse_and_store(held, grant, size, is_batch)
         self._reader.budget.take(size)
         try:
@@ -183,6 +186,13 @@ def _deliver(shares: list[tuple[Submission, Result]]) -> None:
         future: Any = submission.ticket
         if not future.done():
             future.set_result(result)
+
+
+def _is_heavy(body: bytes) -> bool:
+    """Whether it takes much memory: by its bytes, or by the objects that they may become."""
+    if len(body) >= HEAVY_BYTES or len(body) < _LIGHT:
+        return len(body) >= HEAVY_BYTES
+    return body.count(b",") + body.count(b"{") + body.count(b"[") > _HEAVY_VALUES
 
 
 def _is_unusable(delivery: Delivery) -> bool:
