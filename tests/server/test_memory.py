@@ -41,7 +41,7 @@ REQUESTS: dict[str, tuple[str, Callable[[], bytes], set[int]]] = {
     "envelope": (BATCH, lambda: b'{"events":[' + b"{}," * 20_000_000 + b"{}]}", {400, 413}),
     "members": (LINEAGE, lambda: HEAD + b"[" + b"1," * 10_000_000 + b"1]}", {413}),
     "objects": (LINEAGE, lambda: HEAD + b"[" + b"{}," * 10_000_000 + b"1]}", {413}),
-    "objects below the limit": (LINEAGE, lambda: HEAD + b"[" + b"{}," * 900_000 + b"1]}", {201}),
+    "objects below the limit": (LINEAGE, lambda: HEAD + b"[" + b"{}," * 480_000 + b"1]}", {201}),
     "keys": (LINEAGE, lambda: HEAD + keys(2_800_000, 2_800_000), {413}),
     "keys below the limit": (
         LINEAGE,
