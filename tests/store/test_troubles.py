@@ -37,7 +37,7 @@ def ask(url: str, *statements: str) -> StoreError:
     ("statements", "kind", "words"),
     [
         (("SET statement_timeout = 20", "SELECT pg_sleep(60)"), StoreUnavailable, "took too long and gave up"),
-        (("SET default_transaction_read_only = on", "COMMIT", "CREATE TABLE t ()"), StoreReadOnly, "is read-only"),
+        (("SET TRANSACTION READ ONLY", "CREATE TABLE public.t ()"), StoreReadOnly, "is read-only"),
         (("SET ROLE pg_monitor", "CREATE SCHEMA s"), StoreReadOnly, "the database role may not do this"),
         (("SELECT pg_terminate_backend(pg_backend_pid())",), StoreUnavailable, "has ended the connection"),
         (("SELECT * FROM nowhere",), StoreError, "the log store is not there"),
@@ -101,7 +101,7 @@ def rows(database_url: str) -> Iterator[str]:
 
 def test_a_lock_and_a_deadlock(rows: str) -> None:
     """Somebody else has it: said so, and told apart."""
-    update = "UPDATE fight SET v = v + 1 WHERE n = {}"
+    update = "UPDATE public.fight SET v = v + 1 WHERE n = {}"
     with psycopg.connect(rows.replace("+psycopg", "")) as other:
         other.execute(update.format(1))
         error = ask(rows, "SET lock_timeout = 50", update.format(1))

@@ -40,8 +40,8 @@ def open_engine(
     Sessions have the settings of `connection.py` and name themselves `lineagelog`; the server ends one that leaves a
     transaction idle for ``idle_in_transaction`` seconds. ``pooling=session`` or ``pooling=transaction`` in the URL
     says what a pooler on the way does, where that is not to be found out. Who waits for longer than ``patience``
-    seconds for a database that answers nobody gets StoreUnavailable. Raises SettingsError for a URL that is none. Nothing is
-    connected yet.
+    seconds for a database that answers nobody gets StoreUnavailable. Raises SettingsError for a URL that is none.
+    Nothing is connected yet.
     """
     try:
         parsed = make_url(url)
