@@ -3,7 +3,7 @@
 LineageLogError
 ├── SettingsError         a setting, option or name that cannot be used
 ├── StoreError            the log store cannot do what was asked
-│   ├── StoreUnavailable  the database cannot be reached now: try again later
+│   ├── StoreUnavailable  the database is away, silent or busy: try again later
 │   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
 │   │   └── PartitionMissing  … for the events of a month only, because their partition is missing
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
@@ -34,11 +34,18 @@ class SettingsError(LineageLogError):
 
 
 class StoreError(LineageLogError):
-    """The log store cannot do what was asked."""
+    """The log store cannot do what was asked.
+
+    ``plain`` is what a stranger may be told: the reason without the driver's words, which name paths and addresses.
+    """
+
+    def __init__(self, message: str, *, plain: str | None = None) -> None:
+        super().__init__(message)
+        self.plain = message if plain is None else plain
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be reached now; nothing of the batch was acknowledged, so send it again."""
+    """The database cannot do it now: away, silent, busy; nothing of the batch was acknowledged, so send it again."""
 
 
 class StoreReadOnly(StoreError):

@@ -49,7 +49,9 @@ class ServerSettings(_Group):
     tls_cert: UserPath | None = None
     tls_key: UserPath | None = None
     max_request_mib: Annotated[int, Field(ge=1, le=1024)] = 64
+    max_request_events: Annotated[int, Field(ge=1, le=1_000_000)] = 50_000
     cors_origins: tuple[str, ...] = ()
+    host_names: tuple[str, ...] = ()
     stop_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
 
 
@@ -60,6 +62,7 @@ class IntakeSettings(_Group):
     writers: Annotated[int, Field(ge=1, le=64)] = 2
     queue: Annotated[int, Field(ge=1)] = 20_000
     max_event_mib: Annotated[int, Field(ge=1, le=256)] = 32
+    max_event_values: Annotated[int, Field(ge=1000)] = 1_000_000
     strict: bool = False
 
     @property

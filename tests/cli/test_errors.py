@@ -69,7 +69,12 @@ def test_a_database_that_is_not_utf8(
             said = _one_line(run_process("store", "init", "--database", url))
             assert said == f"lineagelog: the database has the encoding {encoding}: make one with ENCODING 'UTF8'\n"
             assert "run `lineagelog store init`" in _one_line(run_process("list", "runs", "--database", url))
-            assert encoding in run_process("doctor", "--database", url).out
+            found = {
+                check["subject"]: check for check in run_process("doctor", "--json", "--database", url).json["checks"]
+            }
+            assert found["encoding"]["observed"] == encoding
+            assert "ENCODING 'UTF8'" in found["encoding"]["advice"]
+            assert found["tables"]["advice"].startswith("first a database with the encoding UTF8")
         finally:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
@@ -113,7 +118,7 @@ def test_a_role_that_may_only_read(
         url = database_url.replace("://lineagelog@", "://only_reads@")
         assert "r1" in run_here("list", "runs", "--database", url).out
         ran = run_here("load", "-", "--database", url, stdin=encode(event("r2")))
-        assert "the database refuses writes: permission denied" in _one_line(ran)
+        assert "the database role may not do this: permission denied" in _one_line(ran)
         found = run_here("doctor", "--database", url)
         assert (found.code, "only_reads may not write ol_event" in found.out) == (1, True)
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineagelog.event import Reason
+from lineagelog.event import Event, Reason, parse
 
 from .event_samples import RUN_ID, accepted, notices, refused, run_event, text_of, with_output
 
@@ -203,3 +203,31 @@ def test_the_names_that_facts_use_are_the_repaired_ones() -> None:
     """A dataset's name with NUL, and texts of facets, are those that the database holds."""
     event = accepted(with_output(name="tide\x00gauge", facets={"version": {"datasetVersion": "\ud800"}}))
     assert (event.datasets[0].name, event.datasets[0].dataset_version) == ("tide\ufffdgauge", "\ufffd")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rb'"\u0000"',
+        rb'"\\u0000"',
+        rb'"\\\u0000 \\\\u0000"',
+        rb'"\ud800"',
+        rb'"\ud83d\ude00 \ude00\ud83d"',
+        rb'"\ud800\ud83d\ude00\udc00"',
+        rb'"\\ud800"',
+        rb'"\\\uD800"',
+        rb'{"\u0000": 1, "\ud800": 2}',
+        '"\U0001f600 \\u0000"'.encode(),
+        rb'[1e400, "\u0000"]',
+        rb'[NaN, "\ud800"]',
+        b'"\\u0000',
+    ],
+)
+def test_large_texts_are_repaired_like_small_ones(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    """Those are repaired as bytes, for the sake of memory: the result, or the reason, is the same."""
+    found = []
+    for limit in (1 << 30, 0):
+        monkeypatch.setattr("lineagelog.event.decoding._LARGE", limit)
+        event = parse(with_member(text))
+        found.append((event.event_hash, event.body, event.raw, event.notices) if isinstance(event, Event) else event)
+    assert found[0] == found[1]

@@ -411,3 +411,36 @@ def test_any_type_anywhere_loses_at_most_its_own_fact(odd: Any) -> None:
         assert len(accepted(event).datasets) == 2
     run, job = {"runId": "r", "facets": odd}, {"name": "j", "facets": odd}
     assert accepted(run_event(run=run, job=job, inputs=odd, outputs=odd))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "taken"),
+    [(4, 0, (4, 0)), (5, 0, (4, 0)), (0, 9, (0, 4)), (9, 1, (3, 1)), (9, 9, (2, 2)), (1, 9, (1, 3)), (3, 2, (2, 2))],
+)
+def test_entries_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch, inputs: int, outputs: int, taken: tuple[int, int]
+) -> None:
+    """The first ones reach the digest; what one side leaves of its half the other has; a notice names the place."""
+    monkeypatch.setattr("lineagelog.event.sightings.MAX_DATASETS", 4)
+    sides = [[{"namespace": "n", "name": f"d{n}"} for n in range(count)] for count in (inputs, outputs)]
+    event = accepted(run_event(inputs=sides[0], outputs=sides[1]))
+    names = [[each.name for each in event.datasets if each.direction == side] for side in "IO"]
+    assert names == [[f"d{n}" for n in range(count)] for count in taken]
+    cut = [
+        (side, count)
+        for side, count, all_ in zip(("inputs", "outputs"), taken, (inputs, outputs), strict=True)
+        if count < all_
+    ]
+    assert notices(event) == [f"too_many_datasets at $.{side}[{count}]" for side, count in cut]
+
+
+def test_results_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assertions of all datasets together, and tests: each is a row of the digest."""
+    monkeypatch.setattr("lineagelog.event.sightings.MAX_RESULTS", 3)
+    facet = {"dataQualityAssertions": {"assertions": [{"assertion": f"a{n}"} for n in range(2)]}}
+    entries = [{"namespace": "n", "name": f"d{n}", "inputFacets": facet} for n in range(3)]
+    tests = {"test": {"tests": [{"name": f"t{n}"} for n in range(4)]}}
+    event = accepted(run_event(inputs=entries, run={"runId": "r", "facets": tests}))
+    assert [each.assertion for each in event.assertions] == ["a0", "a1", "a0"]
+    assert [each.test_name for each in event.tests] == ["t0", "t1", "t2"]
+    assert [notice.split(" ")[0] for notice in notices(event)] == ["too_many_assertions"] * 2 + ["too_many_tests"]

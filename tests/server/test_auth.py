@@ -113,6 +113,85 @@ def test_bound_token_does_not_see_a_run_of_others(serve: Serve, tokens: Tokens) 
     assert request(url, "/api/v1/runs/run-0", headers=bearer(token)).status == 404
 
 
+@pytest.fixture
+def shared_run(serve: Serve, tokens: Tokens) -> str:
+    """A server where two namespaces have sent events of one run id, with a dataset of both and one of each."""
+    sender, _ = tokens.create("s", ["ingest"])
+    url = serve(tokens=tokens)
+    for number, name in enumerate(("shop", "bank")):
+        rows = {"outputStatistics": {"rowCount": 7 + number, "size": None}}
+        both = {"namespace": "db", "name": "both", "outputFacets": rows if number else {}}
+        facets = {"dataQualityAssertions": {"assertions": [{"assertion": f"{name}-secret", "success": True}]}}
+        mine = {"namespace": "" if number else None, "name": f"{name}-only", "inputFacets": facets}
+        tests = {"test": {"tests": [{"name": f"{name}-test", "status": "pass"}]}}
+        sent = event(
+            number,
+            run={"runId": "shared", "facets": tests},
+            job={"namespace": name, "name": f"{name}-job"},
+            inputs=[{key: value for key, value in mine.items() if value != ""}],
+            outputs=[both, {"namespace": f"{name}-db", "name": "twice"}, {"name": "twice"} if number else {}],
+        )
+        assert request(url, LINEAGE, json.dumps(sent), headers=bearer(sender)).status == 201
+    return url
+
+
+@pytest.mark.parametrize(("mine", "other", "rows"), [("shop", "bank", None), ("bank", "shop", 8)])
+def test_bound_reader_sees_its_part_of_a_shared_run(
+    shared_run: str, tokens: Tokens, mine: str, other: str, rows: int | None
+) -> None:
+    """An event of another namespace with my run id neither hides my run nor shows me what the other said of it."""
+    token, _ = tokens.create("t", ["read"], namespaces=[mine])
+    found = request(shared_run, "/api/v1/runs/shared?content=true", headers=bearer(token))
+    assert found.status == 200
+    listed = request(shared_run, "/api/v1/run-datasets", headers=bearer(token)).json["items"]
+    for datasets in (found.json["datasets"], listed):
+        assert {row["dataset_name"]: row["row_count"] for row in datasets} == {
+            f"{mine}-only": None,
+            "both": rows,
+            "twice": None,
+        }
+        assert len(datasets) == (4 if mine == "bank" else 3)
+    names = ("runs", "assertions", "tests", "events")
+    assert [[row["job_name"] for row in found.json[name]] for name in names] == [[f"{mine}-job"]] * 4
+    for path in ("/api/v1/runs", "/api/v1/events?content=true", "/api/v1/assertions", "/api/v1/tests"):
+        answer = request(shared_run, path, headers=bearer(token))
+        assert len(answer.json["items"]) == 1
+        assert f"{other}-" not in answer.body.decode()
+    assert f"{other}-" not in found.body.decode()
+    by_dataset = request(shared_run, f"/api/v1/runs?dataset={other}-only", headers=bearer(token))
+    assert by_dataset.json["items"] == []
+
+
+def test_pages_of_a_bound_reader_are_whole(shared_run: str, tokens: Tokens) -> None:
+    """What is left out does not end a listing early."""
+    token, _ = tokens.create("t", ["read"], namespaces=["shop"])
+    names, cursor = [], ""
+    while cursor is not None:
+        more = f"&cursor={cursor}" if cursor else ""
+        page = request(shared_run, f"/api/v1/run-datasets?limit=1{more}", headers=bearer(token)).json
+        names += [row["dataset_name"] for row in page["items"]]
+        cursor = page["next_cursor"]
+    assert sorted(names) == ["both", "shop-only", "twice"]
+
+
+def test_an_unbound_reader_sees_a_shared_run_whole(shared_run: str, tokens: Tokens) -> None:
+    """Both jobs, all their datasets; and what is about all namespaces."""
+    token, _ = tokens.create("t", ["read"])
+    found = request(shared_run, "/api/v1/runs/shared", headers=bearer(token)).json
+    assert (len(found["runs"]), len(found["datasets"])) == (2, 6)
+    for path in ("/metrics", "/api/v1/status", "/api/v1/summary"):
+        assert request(shared_run, path, headers=bearer(token)).status == 200
+
+
+def test_bound_reader_gets_no_figures_of_all(serve: Serve, tokens: Tokens) -> None:
+    """Metrics, status and summary count what others have sent; whether the server is ready is no secret."""
+    token, _ = tokens.create("t", ["admin"], namespaces=["shop"])
+    url = serve(tokens=tokens)
+    for path in ("/metrics", "/api/v1/status", "/api/v1/summary"):
+        assert request(url, path, headers=bearer(token)).status == 403
+    assert request(url, "/readyz", headers=bearer(token)).status == 200
+
+
 def test_revoked_token_ends(serve: Serve, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within seconds; and the last token's end does not open the doors."""
     monkeypatch.setattr("lineagelog.server.auth.FRESH", 0.0)

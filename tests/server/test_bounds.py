@@ -50,7 +50,7 @@ def talk(url: str, *parts: bytes, pause: float = 0.0, timeout: float = 15, to_en
 
 
 def head(*headers: str, method: str = "POST", path: str = LINEAGE) -> bytes:
-    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
 
 
 def large(size: int) -> bytes:
@@ -96,7 +96,7 @@ def test_offer_of_another_protocol_is_declined(store: LogStore, url: str, chunke
 @pytest.mark.parametrize("request_line", ["GET /healthz", "CONNECT x:1", "CONNECT /healthz"])
 def test_upgrade_without_body_and_connect(url: str, request_line: str) -> None:
     """An offer in a request without a body is passed over; the server is no proxy."""
-    offer = "\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    offer = "\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     answer = talk(url, f"{request_line} HTTP/1.1{offer}".encode())
     assert answer.startswith(b"HTTP/1.1 200 " if request_line.startswith("GET") else b"HTTP/1.1 400 ")
 

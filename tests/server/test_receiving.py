@@ -208,11 +208,8 @@ def test_other_methods_and_paths(url: str) -> None:
     assert request(url, LINEAGE).headers["allow"] == "POST, OPTIONS"
     assert request(url, "/metrics", b"x").status == 405
     assert request(url, "/api/v1/namespaces").status == 404
-    preflight = request(
-        url, LINEAGE, method="OPTIONS", headers={"Origin": "https://x", "Access-Control-Request-Method": "POST"}
-    )
+    preflight = request(url, LINEAGE, method="OPTIONS", headers={"Access-Control-Request-Method": "POST"})
     assert preflight.status == 204
-    assert preflight.headers["access-control-allow-origin"] == "*"
     assert "authorization" in preflight.headers["access-control-allow-headers"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from lineagelog.event import sightings
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.store import writer
@@ -76,6 +77,28 @@ def test_concurrent_writers_give_the_same_digest(store: LogStore, bodies: list[b
     distinct = {event.key: event for event in accepted}
     assert stored == len(distinct)
     assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+
+
+@given(bodies=st.lists(generated_events, min_size=1, max_size=12), seed=st.integers(0, 2**32))
+def test_what_is_left_out_of_the_digest_is_left_out_of_a_rebuild(
+    store: LogStore, monkeypatch: pytest.MonkeyPatch, bodies: list[bytes], seed: int
+) -> None:
+    """The limits of what an event brings to the digest are a rule of its own: the stored event gives the same again."""
+    monkeypatch.setattr(sightings, "MAX_DATASETS", 2)
+    monkeypatch.setattr(sightings, "MAX_RESULTS", 1)
+    empty(store)
+    chance = random.Random(seed)
+    accepted = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    chance.shuffle(accepted)
+    for batch in batches(accepted, chance):
+        store.append(batch)
+    assert list(Verifier(store).verify()) == []
+    assert all(len(event.datasets) <= 2 and len(event.assertions) <= 1 for event in accepted)
+    before = digest_of(store)
+    with store.engine.begin() as connection:
+        connection.execute(text(f"DELETE FROM {store.schema.table('ol_run_dataset')}"))
+    list(Verifier(store).rebuild())
+    assert digest_of(store) == before
 
 
 @given(bodies=st.lists(generated_events, min_size=1, max_size=12), seed=st.integers(0, 2**32))

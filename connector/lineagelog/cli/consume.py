@@ -207,7 +207,10 @@ def _worker(settings: Settings, url: str, options: ConsumerOptions, **more: Any)
 
     engine = open_engine(url, pool_size=_CONNECTIONS, idle_in_transaction=_IDLE_SECONDS)
     door = Door(
-        LogStore(engine, settings.schema_name), check=Session(settings).check(), max_event=settings.intake.max_event
+        LogStore(engine, settings.schema_name),
+        check=Session(settings).check(),
+        max_event=settings.intake.max_event,
+        max_values=settings.intake.max_event_values,
     )
     try:
         yield Worker(door, options, **more)

@@ -119,7 +119,8 @@ def _retry(
 
     wanted = _filter(ids, None if ids else "new", reason, source)
     with session.store() as store:
-        door = Door(store, check=session.check(), max_event=session.settings.intake.max_event)
+        limits = session.settings.intake
+        door = Door(store, check=session.check(), max_event=limits.max_event, max_values=limits.max_event_values)
         retried = DeadLetters(store).retry(door.parse, wanted)
     if json:
         print_json(asdict(retried))

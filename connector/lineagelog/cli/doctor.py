@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lineagelog.store.kafka_offsets import OffsetRow
 
 _MAJORS: Final = range(15, 19)
+_ENCODING: Final = "UTF8"
 _SKEW: Final = timedelta(seconds=5)
 _FUTURE: Final = timedelta(hours=1)
 _UNSEEN: Final = timedelta(minutes=10)
@@ -74,7 +75,16 @@ def _checks(store: LogStore) -> Iterator[Check]:
     access = look_at_access(store.engine, store.schema, now)
     yield from check_access(access, server, store.schema.schema_name)
     if not access.missing and not access.unreadable:
-        yield from check_status(Reader(store.engine, store.schema).status(), now)
+        yield from check_status(Reader(store.engine, store.schema).status(), server, now)
+
+
+def _init(server: Server, how: str = "") -> str:
+    """The advice to run `store init`, unless it would refuse here."""
+    if server.encoding != _ENCODING:
+        return f"first a database with the encoding {_ENCODING}: `lineagelog store init` refuses this one"
+    if server.is_standby or server.is_read_only:
+        return f"run `lineagelog store init`{how} with --database of the primary: this server refuses writes"
+    return f"run `lineagelog store init`{how}"
 
 
 def check_server(server: Server) -> Iterator[Check]:
@@ -83,10 +93,8 @@ def check_server(server: Server) -> Iterator[Check]:
     yield Check(
         "PostgreSQL", server.version, None if in_range else f"use {_MAJORS[0]} to {_MAJORS[-1]}: others are not tested"
     )
-    is_utf8 = server.encoding == "UTF8"
-    yield Check(
-        "encoding", server.encoding, None if is_utf8 else "make the database anew: CREATE DATABASE … ENCODING 'UTF8'"
-    )
+    utf8 = f"CREATE DATABASE … TEMPLATE template0 ENCODING '{_ENCODING}', then point --database to that one"
+    yield Check("encoding", server.encoding, None if server.encoding == _ENCODING else utf8)
     lz4 = "use a server built with lz4: without it events take more room and time (pglz)"
     yield Check("compression", "lz4" if server.has_lz4 else "no lz4", None if server.has_lz4 else lz4)
     durable = "set fsync and synchronous_commit to on: acknowledged events may be lost in a crash"
@@ -106,7 +114,7 @@ def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]
     if access.missing:
         can = "" if server.has_schema or server.may_create_schema else f" as a role with CREATE on {server.database}"
         what = f"schema {schema}: " + (", ".join(access.missing) if server.has_schema else "is not there")
-        yield Check("tables", what, f"run `lineagelog store init`{can}")
+        yield Check("tables", what, _init(server, can))
         return
     grants = "grant it as docs/operations.md lists under Roles, if the role is to"
     if access.unreadable:
@@ -118,17 +126,17 @@ def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]
     if not access.unreadable and not access.unwritable:
         yield Check("rights", f"{server.role} may read and write")
     missing = ", ".join(access.missing_months)
-    owner = "run `lineagelog store init --months 12` as the owner: this role cannot make partitions"
+    owner = f"{_init(server)} with --months 12 as the owner: this role cannot make partitions"
     is_stuck = missing and not access.may_make_partitions and not access.unwritable
     yield Check("next partitions", f"not yet: {missing}" if missing else "are there", owner if is_stuck else None)
 
 
-def check_status(status: Status, now: datetime) -> Iterator[Check]:
+def check_status(status: Status, server: Server, now: datetime) -> Iterator[Check]:
     """Judge the figures of the store."""
     from lineagelog.store import tables
 
     is_old = status.version < tables.VERSION
-    yield Check("store", f"version {status.version}", "run `lineagelog store init` as the owner" if is_old else None)
+    yield Check("store", f"version {status.version}", _init(server, " as the owner") if is_old else None)
     first, last = status.first_event_time, status.last_event_time
     if first is not None and first.year < 2000:
         see = "look at them: lineagelog list events --until 2000-01-01"

@@ -98,7 +98,8 @@ def _load(
         from lineagelog.intake import Door
 
         counts = Counts()
-        _load_into(Door(store, check=check, max_event=settings.max_event), paths, settings, counts, tally)
+        door = Door(store, check=check, max_event=settings.max_event, max_values=settings.max_event_values)
+        _load_into(door, paths, settings, counts, tally)
         if counts.stored >= _WORTH_STATISTICS:
             from lineagelog.store import gather_statistics
 

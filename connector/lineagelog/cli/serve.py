@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from lineagelog.settings import ServerSettings, Settings
     from lineagelog.store import LogStore
 
-_READERS = 4
+_READERS = 6
+"""As many as there are threads that read or look up tokens: a slow read keeps nobody out."""
+_PATIENCE = 3.0
+"""Seconds without a word from the database until it is asked whether it lives; senders wait meanwhile."""
 """Connections for reading requests, so that they never take those of the writers."""
 
 
@@ -68,7 +71,8 @@ def _serve(
     configure_logs(settings.log.level, settings.log.format)
     check_tls(settings.server.tls_cert, settings.server.tls_key)
     check, targets = session.check(), served_targets(settings.forward)
-    with session.store(create=True, pool_size=settings.intake.writers + 1, on_restart=warn_of_database) as store:
+    connections = settings.intake.writers + 2  # one for heavy events, one for /readyz
+    with session.store(create=True, pool_size=connections, patience=_PATIENCE, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)
 
 
@@ -82,11 +86,15 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
 
     limits = Limits(
         max_request=settings.server.max_request_mib << 20,
+        max_events=settings.server.max_request_events,
         max_event=settings.intake.max_event,
+        max_values=settings.intake.max_event_values,
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
+        patience=_PATIENCE,
     )
-    engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=_READERS)
+    url = store.engine.url.render_as_string(hide_password=False)
+    engine = open_engine(url, pool_size=_READERS, patience=_PATIENCE)
     with ExitStack() as stack:
         stack.callback(engine.dispose)
         forwarding = stack.enter_context(beside(store, targets)) if targets else None
@@ -98,6 +106,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
             limits=limits,
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,
+            host_names=settings.server.host_names,
             figures=forwarding.figures if forwarding is not None else None,
         )
         server = HttpServer(app, **_listening(settings.server))

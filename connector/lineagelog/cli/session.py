@@ -55,18 +55,21 @@ class Session:
         create: bool = False,
         check: bool = True,
         pool_size: int = 5,
+        patience: float | None = None,
         on_restart: Callable[[str], None] | None = None,
     ) -> Iterator[LogStore]:
         """The log store: in the given database, or in the embedded one, which runs meanwhile.
 
         The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise,
-        unless ``check`` is false. With ``on_restart`` our own database is started again should it die, and that told.
+        unless ``check`` is false. ``patience`` is open_engine's. With ``on_restart`` our own database is started again
+        should it die, and that told.
         """
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
+        from lineagelog.store.pulse import PATIENCE
 
         schema = LogStoreSchema(self.settings.schema_name)
         with self.database(on_restart) as url:
-            store = LogStore(open_engine(url, pool_size=pool_size), schema)
+            store = LogStore(open_engine(url, pool_size=pool_size, patience=patience or PATIENCE), schema)
             try:
                 if check:
                     ensure(store, create=create or self.settings.database is None)

@@ -25,6 +25,14 @@ _DECODER: Final = msgspec.json.Decoder(float_hook=fold_float)
 _BOM: Final = b"\xef\xbb\xbf"
 _TELLTALE_ESCAPE: Final = re.compile(rb"\\u00(?:00|3[aA])")
 """An escaped NUL, or an escaped colon, which would spoil the counting of colons."""
+_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+_REPLACEMENT: Final = rb"\1\\ufffd"
+_SURROGATES: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+"""A character that is written as two escapes (kept), or half of one."""
+_LARGE: Final = 4 * 1024 * 1024
+"""Bytes from which on memory counts: repaired before decoding, and not searched for names if in another encoding."""
 _LONG_INTEGER: Final = 400
 """Digits; no double has so many, and reading more takes quadratic time."""
 
@@ -59,13 +67,15 @@ def decode(text: bytes) -> Any:
 def decode_event(data: bytes) -> Decoded:
     """Decode the bytes of one event. Raises RefusedError."""
     body = data.removeprefix(_BOM)
+    telltale = b"\\" in body and _TELLTALE_ESCAPE.search(body) is not None
+    if len(body) > _LARGE and b"\\" in body and (repaired := _repaired(body)) != body:
+        return _rewritten(_decode_anyhow(repaired), data)
     try:
         tree = _DECODER.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return _rewritten(_decode_leniently(body), data)
-    telltale = b"\\" in body and _TELLTALE_ESCAPE.search(body) is not None
-    if telltale and _settled(tree) != tree:
-        return _rewritten(tree, data)
+    if telltale and (settled := _settled(tree)) != tree:
+        return _rewritten(settled, data)
     try:
         canonical_bytes = orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -76,6 +86,22 @@ def decode_event(data: bytes) -> Decoded:
         # a dropped value may hold what jsonb refuses, so that the received text cannot go there
         return Decoded(tree, sha256(canonical_bytes).digest(), canonical_bytes, data, "duplicate_keys")
     return Decoded(tree, sha256(canonical_bytes).digest(), body, None, None)
+
+
+def _repaired(body: bytes) -> bytes:
+    """The text with U+FFFD for escapes of NUL and of half a character.
+
+    As bytes, because a long text as Python has it may take four times as much, and once more when it is mended.
+    """
+    body = _NUL.sub(_REPLACEMENT, body)
+    return _SURROGATES.sub(lambda match: match[0] if match[2] else match[1] + b"\\ufffd", body)
+
+
+def _decode_anyhow(body: bytes) -> Any:
+    try:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _decode_leniently(body)
 
 
 def _rewritten(tree: Any, data: bytes) -> Decoded:
@@ -109,6 +135,8 @@ def _decode_leniently(body: bytes) -> Any:
 
 def _salvage(body: bytes) -> Any:
     """Whatever can be read of a text in another encoding: its ASCII names are right, the rest is for nobody."""
+    if len(body) > _LARGE:
+        return None
     try:
         return json.loads(body.decode(errors="replace"), parse_float=float, parse_int=_read_integer)
     except (RecursionError, ValueError):

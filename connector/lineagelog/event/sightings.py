@@ -13,6 +13,11 @@ from .paths import json_path
 
 MAX_NAME: Final = 64 * 1024
 """Bytes of a name or a namespace."""
+MAX_DATASETS: Final = 10_000
+"""Entries of ``inputs`` and ``outputs`` together that reach the digest. Not a setting: the digest is a function of the
+events, also where several programs write it."""
+MAX_RESULTS: Final = 10_000
+"""Assertions of one event, and tests, that reach it."""
 MAX_NOTICES: Final = 50
 """More notices of one event than these tell nothing new."""
 
@@ -58,10 +63,11 @@ class DatasetGatherer:
         self._notices = notices
         self._seen: dict[Any, int] = {}
         self._sightings: dict[tuple[str, str, str], Found] = {}
-        for side, direction, containers in _SIDES:
+        rooms = _rooms(*(tree.get(side) for side, _, _ in _SIDES))
+        for (side, direction, containers), room in zip(_SIDES, rooms, strict=True):
             entries = tree.get(side)
             if entries is not None:
-                for index, entry in _entries(entries, notices, (side,)):
+                for index, entry in _entries(entries, notices, (side,), room, "too_many_datasets"):
                     self._add(direction, entry, containers, (side, index))
 
     def sightings(self) -> tuple[DatasetSighting, ...]:
@@ -93,7 +99,8 @@ class DatasetGatherer:
         if listed is None:
             return False
         place = (*place, table.ASSERTIONS_FACET, "assertions")
-        for index, entry in _entries(listed, self._notices, place):
+        room = MAX_RESULTS - len(self.assertions)
+        for index, entry in _entries(listed, self._notices, place, room, "too_many_assertions"):
             assertion, name = text_or_none(entry, "assertion"), text_or_none(entry, "name")
             if assertion is None and name is None:
                 self._notices.note("assertion_without_name", *place, index)
@@ -113,7 +120,7 @@ def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ..
     results: list[TestResult] = []
     seen: dict[Any, int] = {}
     place = ("run", "facets", table.TESTS_FACET, "tests")
-    for index, entry in _entries(facet["tests"], notices, place):
+    for index, entry in _entries(facet["tests"], notices, place, MAX_RESULTS, "too_many_tests"):
         name, kind = text_or_none(entry, "name"), text_or_none(entry, "type")
         if name is None and kind is None:
             notices.note("test_without_name", *place, index)
@@ -202,11 +209,23 @@ def _merge_entries(earlier: Found, later: Found) -> Found:
     return merged
 
 
-def _entries(value: Any, notices: Notices, place: Place) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rooms(inputs: Any, outputs: Any) -> tuple[int, int]:
+    """How many entries of either side reach the digest: what one side leaves of its half, the other may have."""
+    wanted = [len(side) if type(side) is list else 0 for side in (inputs, outputs)]
+    if sum(wanted) <= MAX_DATASETS:
+        return MAX_DATASETS, MAX_DATASETS
+    first = max(MAX_DATASETS - wanted[1], MAX_DATASETS // 2)
+    return first, MAX_DATASETS - min(first, wanted[0])
+
+
+def _entries(value: Any, notices: Notices, place: Place, room: int, code: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of an array up to ``room`` entries, with their places; a notice by ``code`` where that is not all."""
     if type(value) is not list:
         notices.note("not_an_array", *place)
         return
-    for index, entry in enumerate(value):
+    if len(value) > room:
+        notices.note(code, *place, room)
+    for index, entry in enumerate(value[:room]):
         if type(entry) is dict:
             yield index, entry
         else:

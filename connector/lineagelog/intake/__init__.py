@@ -3,8 +3,17 @@
 from .bulk import Delivery, load
 from .door import MAX_EVENT, MAX_REQUEST, Door, Outcome
 from .files import Tally, read_paths, total_size
-from .framing import BadCompressionError, Framed, Inflater, TooLargeError, inflate, split, too_large
-from .group import GroupCommit, Submission
+from .framing import (
+    BadCompressionError,
+    Framed,
+    Inflater,
+    TooLargeError,
+    TooManyEventsError,
+    inflate,
+    split,
+    too_large,
+)
+from .group import GroupCommit, Lanes, Submission
 
 __all__ = [
     "MAX_EVENT",
@@ -15,10 +24,12 @@ __all__ = [
     "Framed",
     "GroupCommit",
     "Inflater",
+    "Lanes",
     "Outcome",
     "Submission",
     "Tally",
     "TooLargeError",
+    "TooManyEventsError",
     "inflate",
     "load",
     "read_paths",

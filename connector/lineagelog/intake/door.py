@@ -11,12 +11,14 @@ from lineagelog.event.model import Event, Rejected
 from lineagelog.event.parse import Check, parse
 from lineagelog.store import Appended, InTransaction, LogStore, Verdict
 
-from .framing import too_large
+from .framing import has_more_values, too_large, too_many_values
 
 MAX_EVENT: Final = 32 * 1024 * 1024
 """Default limit of one event, in bytes."""
 MAX_REQUEST: Final = 64 * 1024 * 1024
 """Default limit of one delivery after inflation, in bytes."""
+MAX_VALUES: Final = 1_000_000
+"""Default limit of the JSON values of one event: a tree of so many takes some 200 MB at most."""
 
 type Item = Event | Rejected
 type Append = Callable[..., Appended]
@@ -38,18 +40,28 @@ class Outcome(Struct, frozen=True, gc=False):
 class Door:
     """Parses and appends for transports that deliver in batches of their own (files, Kafka, the daemon).
 
-    ``check`` is strict mode's check of a decoded event; ``max_event`` the limit of one event in bytes.
+    ``check`` is strict mode's check of a decoded event; ``max_event`` the limit of one event in bytes,
+    ``max_values`` in JSON values.
     """
 
-    def __init__(self, store: LogStore, *, check: Check | None = None, max_event: int = MAX_EVENT) -> None:
+    def __init__(
+        self,
+        store: LogStore,
+        *,
+        check: Check | None = None,
+        max_event: int = MAX_EVENT,
+        max_values: int = MAX_VALUES,
+    ) -> None:
         self.store = store
         self._check = check
-        self._max_event = max_event
+        self._max_event, self._max_values = max_event, max_values
 
     def parse(self, body: bytes) -> Item:
         """Read one event; one beyond the limit is refused unread."""
         if len(body) > self._max_event:
             return too_large(body, len(body), self._max_event)
+        if has_more_values(body, self._max_values):
+            return too_many_values(body, self._max_values)
         return parse(body, check=self._check)
 
     def take(

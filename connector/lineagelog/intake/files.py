@@ -20,11 +20,13 @@ from lineagelog.settings import is_file, is_folder
 
 from .bulk import Delivery
 from .door import MAX_EVENT
-from .framing import GZIP_MAGIC, split
+from .framing import GZIP_MAGIC, TooManyEventsError, split
 
 STDIN: Final = "-"
 MAX_DOCUMENT: Final = 1024 * 1024 * 1024
 """The largest file that is one JSON document, in bytes: it is held in memory as a whole. NDJSON has no limit."""
+MAX_DOCUMENT_EVENTS: Final = 1_000_000
+"""The most events of such a document."""
 
 _LINE_SUFFIXES: Final = (".ndjson", ".jsonl")
 _SUFFIXES: Final = (".json", *_LINE_SUFFIXES, ".openlineageevent")
@@ -227,7 +229,7 @@ def _read_any(stream: io.BufferedReader, name: str, max_event: int) -> Iterator[
     """Lines when the first line is one event and more follows, else one document."""
     first = stream.readline(max_event + 1)
     text = first.removeprefix(_BOM).strip(_SPACE)
-    if text[:1] == b"{" and stream.peek(1) and _is_json(text) and not split(text).is_batch:
+    if text[:1] == b"{" and stream.peek(1) and _is_json(text) and not _is_batch(text):
         yield from _numbered(chain((first,), _lines(stream, max_event)), name)
         return
     document = first + stream.read(MAX_DOCUMENT + 1 - len(first))
@@ -237,13 +239,23 @@ def _read_any(stream: io.BufferedReader, name: str, max_event: int) -> Iterator[
 
 
 def _read_document(text: bytes, document: bytes, name: str) -> Iterator[Delivery]:
-    framed = split(text)
+    try:
+        framed = split(text, MAX_DOCUMENT_EVENTS)
+    except TooManyEventsError as problem:
+        raise InputError(f"{name}: {problem}: use NDJSON, one event per line") from None
     if framed.is_batch:
         yield from (Delivery(body, f"{name}[{index}]") for index, body in enumerate(framed.events))
     elif b"\n{" in text and not _is_json(text):  # NDJSON: its one bad line must not take the others with it
-        yield from _numbered(document.split(b"\n"), name)
+        yield from _numbered(io.BytesIO(document), name)
     elif text:
         yield Delivery(text, name)
+
+
+def _is_batch(text: bytes) -> bool:
+    try:
+        return split(text).is_batch
+    except TooManyEventsError:
+        return True
 
 
 def _is_json(text: bytes) -> bool:

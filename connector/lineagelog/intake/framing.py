@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import zlib
-from collections.abc import Iterator
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,8 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 KEPT: Final = 64 * 1024
 """Bytes that are kept of what is too large."""
 _CHUNK: Final = 1024 * 1024
-_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+MAX_EVENTS: Final = 50_000
+"""Default limit of the events of one delivery."""
 
 
 class _Envelope(Struct):
@@ -29,7 +30,32 @@ class _Envelope(Struct):
     run: msgspec.Raw | None = None
 
 
+class _Left(threading.local):
+    members = 0
+
+
+_left: Final = _Left()
+
+
+class _Member(Struct, gc=False):
+    """A member of a batch that is only counted: what is in it is passed over, and makes no object."""
+
+    def __post_init__(self) -> None:
+        _left.members -= 1
+        if _left.members < 0:
+            raise ValueError("too many")
+
+
+class _CountedEnvelope(Struct, gc=False):
+    events: list[_Member] | None = None
+
+
+_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_COUNTED_LIST: Final = msgspec.json.Decoder(list[_Member])
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_COUNTED_ENVELOPE: Final = msgspec.json.Decoder(_CountedEnvelope)
+_STRUCTURE: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
+_LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*+")
 
 
 class Framed(Struct, frozen=True):
@@ -42,48 +68,89 @@ class Framed(Struct, frozen=True):
     """Whether a batch could not be taken apart: ``events`` holds all of it, and parsing says what is wrong."""
 
 
-def split(body: bytes) -> Framed:
+class TooManyEventsError(LineageLogError):
+    """More events in one delivery than the limit; ``rejected`` is the refusal of all of it."""
+
+    def __init__(self, body: bytes, most: int) -> None:
+        detail = f"more than {most} events in one delivery; the limit is {most}"
+        super().__init__(detail)
+        self.rejected = Rejected(Reason.TOO_LARGE, "$", detail, body[:KEPT], size=len(body))
+
+
+def split(body: bytes, most: int = MAX_EVENTS) -> Framed:
     """Take a delivery apart: one object, a bare array, ``{"events": […]}``, or NDJSON.
 
     Each event keeps its bytes as they were sent. What is none of these comes back as one event, whose parsing says
-    what is wrong with it.
+    what is wrong with it. Raises TooManyEventsError, before an object is made of each, for more than ``most``.
     """
     text = body.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
     first = text[:1]
     if first == b"[":
         try:
+            _refuse_more(text, _COUNTED_LIST, most)
             return Framed(tuple([bytes(raw) for raw in _LIST.decode(text)]), is_batch=True)
         except (msgspec.DecodeError, RecursionError):
             return Framed((text,), is_batch=True, is_broken=True)
     if first == b"{":
-        return _split_object(text)
+        return _split_object(text, most)
     return Framed((text,), is_batch=False)
 
 
-def _split_object(text: bytes) -> Framed:
+def _split_object(text: bytes, most: int) -> Framed:
     if b'"events"' in text[:4096] or b"\n" in text:
         try:
+            _refuse_more(text, _COUNTED_ENVELOPE, most)
             envelope = _ENVELOPE.decode(text)
             if envelope.events is not None and envelope.eventTime is None and envelope.run is None:
                 return Framed(tuple([bytes(raw) for raw in envelope.events]), is_batch=True)
         except (msgspec.DecodeError, RecursionError):
-            lines = tuple(split_lines(text))
+            lines = [match[0].rstrip(b" \t\r") for match in islice(_LINE.finditer(text), most + 1)]
             if len(lines) > 1 and all(line[:1] in b'{["' for line in lines) and any(map(_is_whole, lines)):
-                return Framed(lines, is_batch=True)
+                if len(lines) > most:
+                    raise TooManyEventsError(text, most) from None
+                return Framed(tuple(lines), is_batch=True)
     return Framed((text,), is_batch=False)
+
+
+def _refuse_more(text: bytes, counted: msgspec.json.Decoder[Any], most: int) -> None:
+    """Raise TooManyEventsError for a batch of more members, and msgspec's error for what is no JSON."""
+    if text.count(b",") < most:
+        return
+    _left.members = most
+    try:
+        counted.decode(text)
+    except msgspec.ValidationError:  # too many; or some member is no object, and somebody has to count them
+        if _left.members < 0 or _has_more_members(text, most):
+            raise TooManyEventsError(text, most) from None
+
+
+def _has_more_members(text: bytes, most: int) -> bool:
+    """Whether arrays at the top, or in an object at the top, have more than ``most`` members together."""
+    path, left = bytearray(), most
+    for match in _STRUCTURE.finditer(text):
+        mark = text[match.start()]
+        if mark in b"{[":
+            path.append(mark)
+        elif mark in b"}]":
+            del path[-1:]
+        elif mark == ord(",") and bytes(path) in (b"[", b"{["):
+            left -= 1
+            if left <= 0:
+                return True
+    return False
+
+
+def has_more_values(body: bytes, most: int) -> bool:
+    """Whether a JSON text has more than ``most`` values, or keys: looked at without an object for each."""
+    if len(body) <= most or body.count(b",") + body.count(b"{") + body.count(b"[") <= most:
+        return False
+    marks = (1 for match in _STRUCTURE.finditer(body) if body[match.start()] in b",{[")  # texts may hold any of these
+    return next(islice(marks, most, None), None) is not None
 
 
 def _is_whole(line: bytes) -> bool:
     """Whether the line looks like an event of its own, not like a part of one that is broken over several lines."""
     return line[:1] == b"{" and line[-1:] == b"}" and b'"eventTime"' in line
-
-
-def split_lines(text: bytes) -> Iterator[bytes]:
-    """The lines of NDJSON that are not blank."""
-    for line in text.split(b"\n"):
-        stripped = line.strip(b" \t\r")
-        if stripped:
-            yield stripped
 
 
 class TooLargeError(LineageLogError):
@@ -141,6 +208,12 @@ def inflate(data: bytes, limit: int) -> bytes:
     inflater = Inflater(limit)
     inflater.feed(data)
     return inflater.finish()
+
+
+def too_many_values(body: bytes, most: int) -> Rejected:
+    """The refusal of an event whose tree would take too much memory."""
+    detail = f"more than {most} JSON values; the limit is {most}"
+    return Rejected(Reason.TOO_LARGE, "$", detail, body[:KEPT], **identity_in(body), size=len(body))
 
 
 def too_large(start: bytes, size: int, limit: int) -> Rejected:

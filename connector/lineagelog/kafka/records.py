@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lineagelog.event.model import Event, Reason, Rejected
-from lineagelog.intake import MAX_REQUEST, BadCompressionError, TooLargeError, inflate, split, too_large
+from lineagelog.intake import (
+    MAX_REQUEST,
+    BadCompressionError,
+    TooLargeError,
+    TooManyEventsError,
+    inflate,
+    split,
+    too_large,
+)
 from lineagelog.intake.framing import GZIP_MAGIC, KEPT
 
 SOURCE: Final = "kafka"
@@ -34,7 +42,10 @@ def items_of(value: bytes, headers: Headers, parse: Parse) -> list[Item]:
     elif headers and (encoding := _encoding(headers)) not in _PLAIN and value[:1] not in (b"{", b"["):
         detail = f"the header content-encoding is {encoding.decode('utf-8', 'replace')[:80]}; gzip and plain are known"
         return [Rejected(Reason.BAD_ENCODING, "$", detail, value[:KEPT], size=len(value))]
-    return [parse(body) for body in split(value).events]
+    try:
+        return [parse(body) for body in split(value).events]
+    except TooManyEventsError as problem:
+        return [problem.rejected]
 
 
 def _encoding(headers: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> bytes:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Uuid, bindparam, exists, literal, tuple_
 from lineagelog.event.canonical import name_key
 from lineagelog.store.schema import LogStoreSchema
 
+from .bound import Bound
 from .cursor import Key
 
 type Columns = Any
@@ -56,18 +57,21 @@ class RunFilter:
         namespace: str | None,
         dataset: tuple[str | None, str | None],
         status: str | None,
+        bound: Bound,
     ) -> None:
+        self._bound = bound
         self._datasets = schema.t(schema.RUN_DATASET_TABLE).c
         self._job, self._namespace, self._status = job, namespace, status
         self._dataset = dataset
 
     def on(self, run: Columns) -> Conditions:
         """The conditions on the columns of ol_run, or of an alias of it."""
-        found = list(of_job(run, self._job, self._namespace))
+        found = [*of_job(run, self._job, self._namespace), *self._bound.on(run)]
         if self._status is not None:
             found.append(run.status == self._status.upper())
         if touched := of_dataset(self._datasets, *self._dataset):
-            found.append(exists().where(self._datasets.run_id == run.run_id, *touched))
+            visible = self._bound.on_datasets(self._datasets)
+            found.append(exists().where(self._datasets.run_id == run.run_id, *touched, *visible))
         return tuple(found)
 
 

@@ -17,6 +17,7 @@ from lineagelog.store.engine import translated_errors
 from lineagelog.store.schema import LogStoreSchema
 
 from . import making
+from .bound import Bound
 from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_job
 from .cursor import Key
 from .listing import Listing
@@ -28,13 +29,17 @@ from .status import Status, read_status
 CONTENT_BYTES: Final = 1 << 20
 """Stored (compressed) bytes of event content that are read at once."""
 
+type Wanted = Callable[[Any], Conditions]
+"""The conditions on a table's columns."""
+
 
 class Reader:
     """Reads one store. Safe for many threads; no transaction outlives a call or a page.
 
     Every listing can be iterated over (constant memory) or taken in pages. Oldest first means: runs by their first
     event, run datasets by their run, the others by event time. Filters: ``namespace`` is the job's, and '' stands for
-    a missing one. All calls raise StoreUnavailable and StoreNotCreated.
+    a missing one. ``within`` are the job namespaces that the asker may see, None = all: where jobs of others share a
+    run id, it sees what its own said. All calls raise StoreUnavailable and StoreNotCreated.
     """
 
     def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
@@ -52,10 +57,12 @@ class Reader:
         dataset_name: str | None = None,
         dataset_namespace: str | None = None,
         status: str | None = None,
+        within: Iterable[str] | None = None,
     ) -> Listing[Run]:
         """The runs that had an event in the window."""
         run = self._schema.t(tables.RUN_TABLE).c
-        wanted = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status).on(run)
+        bound = Bound(self._schema, within)
+        wanted = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound).on(run)
         key = (run.first_event_time, run.run_key)
         return self._listing("runs", window, self._schema.runs_in_window, wanted, key, making.run)
 
@@ -69,6 +76,7 @@ class Reader:
         dataset_namespace: str | None = None,
         status: str | None = None,
         direction: str | None = None,
+        within: Iterable[str] | None = None,
     ) -> Listing[RunDataset]:
         """The datasets read or written by the runs that had an event in the window, each once.
 
@@ -78,8 +86,9 @@ class Reader:
         wanted = list(of_dataset(dataset, dataset_name, dataset_namespace))
         if direction is not None:
             wanted.append(dataset.direction == direction.upper())
-        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status)
-        found = RunDatasets(self._schema, self._execute, _bounds(window), runs, tuple(wanted))
+        bound = Bound(self._schema, within)
+        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound)
+        found = RunDatasets(self._schema, self._execute, _bounds(window), runs, tuple(wanted), bound)
         return Listing("run datasets", (datetime, UUID, UUID), found.fetch)
 
     def assertions(
@@ -137,24 +146,27 @@ class Reader:
 
     # --- one run ----------------------------------------------------------------------------------------------------
 
-    def run(self, run_id: str, *, limit: int = 1000, content: bool = False) -> RunDetails | None:
+    def run(
+        self, run_id: str, *, limit: int = 1000, content: bool = False, within: Iterable[str] | None = None
+    ) -> RunDetails | None:
         """All that is known of a run id, or None if it has no run.
 
         At most ``limit`` runs, datasets, assertions, tests and events each; `run_events` streams all events. With
         ``content`` also the schemas and the column lineage of the datasets.
         """
-        run_id = stored_run_id(run_id)
-        runs = self._of_run(tables.RUN_TABLE, run_id, ("first_event_time", "run_key"), making.run, limit)
+        run_id, bound = stored_run_id(run_id), Bound(self._schema, within)
+
+        def part[T](table: str, order: tuple[str, ...], make: Make[T], wanted: Wanted = bound.on) -> list[T]:
+            return self._of_run(table, run_id, order, make, limit, wanted)
+
+        runs = part(tables.RUN_TABLE, ("first_event_time", "run_key"), making.run)
         if not runs:
             return None
-        datasets = self._of_run(
-            tables.RUN_DATASET_TABLE, run_id, ("direction", "run_dataset_key"), making.dataset, limit
-        )
-        assertions = self._of_run(
-            tables.ASSERTION_TABLE, run_id, ("event_time", "assertion_key"), making.assertion, limit
-        )
-        tests = self._of_run(tables.TEST_TABLE, run_id, ("event_time", "test_key"), making.test, limit)
-        events = [row for _, row in self._fetch_run_events(run_id, None, limit + 1)]
+        datasets = part(tables.RUN_DATASET_TABLE, ("direction", "run_dataset_key"), making.dataset, bound.on_datasets)
+        datasets = bound.own(self._execute, datasets)
+        assertions = part(tables.ASSERTION_TABLE, ("event_time", "assertion_key"), making.assertion)
+        tests = part(tables.TEST_TABLE, ("event_time", "test_key"), making.test)
+        events = [row for _, row in self._fetch_run_events(run_id, None, limit + 1, bound)]
         return RunDetails(
             run_id,
             tuple(runs[:limit]),
@@ -170,7 +182,9 @@ class Reader:
     def run_events(self, run_id: str) -> Listing[EventRow]:
         """The time line of a run id: its raw events, oldest first."""
         stored = stored_run_id(run_id)
-        return Listing("run events", (datetime, int), lambda key, limit: self._fetch_run_events(stored, key, limit))
+        everything = Bound(self._schema, None)
+        kinds = (datetime, int)
+        return Listing("run events", kinds, lambda key, limit: self._fetch_run_events(stored, key, limit, everything))
 
     def schema_fields(self, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
         """The fields of the schemas with these hashes, decoded."""
@@ -211,13 +225,16 @@ class Reader:
 
         return Listing(name, tuple(column.type.python_type for column in key), fetch)
 
-    def _of_run[T](self, table_name: str, run_id: str, order: tuple[str, ...], make: Make[T], limit: int) -> list[T]:
+    def _of_run[T](
+        self, table_name: str, run_id: str, order: tuple[str, ...], make: Make[T], limit: int, wanted: Wanted
+    ) -> list[T]:
         """The first rows of a run in one table, and one more if there are more."""
         table = self._schema.t(table_name)
-        statement = select(table).where(table.c.run_id == run_id).order_by(*(table.c[name] for name in order))
+        conditions = (table.c.run_id == run_id, *wanted(table.c))
+        statement = select(table).where(*conditions).order_by(*(table.c[name] for name in order))
         return [make(row) for row in self._execute(statement.limit(limit + 1), {})]
 
-    def _fetch_run_events(self, run_id: str, last: Key | None, limit: int) -> list[tuple[Key, EventRow]]:
+    def _fetch_run_events(self, run_id: str, last: Key | None, limit: int, bound: Bound) -> list[tuple[Key, EventRow]]:
         """A run's events; the times in its rows of ol_run say which partitions hold them."""
         run, event = self._schema.t(tables.RUN_TABLE).c, self._schema.t(tables.EVENT_TABLE).c
         times = select(func.min(run.first_event_time), func.max(run.last_event_time)).where(run.run_id == run_id)
@@ -225,9 +242,10 @@ class Reader:
         if first is None:
             return []
         order = (event.event_time, event.arrival)
+        span = event.event_time.between(first, latest)
         statement = (
             select(*self._schema.event_columns())
-            .where(event.run_id == run_id, event.event_time.between(first, latest), *(after(order) if last else ()))
+            .where(event.run_id == run_id, span, *bound.on(event), *(after(order) if last else ()))
             .order_by(*order)
             .limit(limit)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,14 +11,13 @@ from lineagelog.store import tables
 from lineagelog.store.schema import LogStoreSchema
 
 from . import making
+from .bound import Bound, Execute
 from .conditions import Conditions, RunFilter, after, after_parameters
 from .cursor import Key
 from .rows import RunDataset
 
 RUNS_AT_ONCE: Final = 200
 """Runs whose datasets are looked up together."""
-
-type Execute = Callable[[Any, dict[str, Any]], Sequence[Any]]
 
 
 class RunDatasets:
@@ -32,9 +30,10 @@ class RunDatasets:
         bounds: dict[str, Any],
         runs: RunFilter,
         datasets: Conditions,
+        bound: Bound,
     ) -> None:
         self._schema, self._execute, self._bounds = schema, execute, bounds
-        self._runs, self._wanted = runs, datasets
+        self._runs, self._wanted, self._bound = runs, datasets, bound
 
     def fetch(self, key: Key | None, limit: int) -> list[tuple[Key, RunDataset]]:
         """At most ``limit`` datasets after a key; those of a run id come with the first of its runs."""
@@ -74,9 +73,10 @@ class RunDatasets:
         more = () if last is None else (or_(place > 1, key > literal(last, key.type)),)
         statement = (
             select(*dataset, place.label("place"))
-            .where(dataset.run_id == func.any(run_ids), *self._wanted, *more)
+            .where(dataset.run_id == func.any(run_ids), *self._wanted, *self._bound.on_datasets(dataset), *more)
             .order_by(place, key)
             .limit(limit)
         )
         rows = self._execute(statement, {})
-        return [((*leaders[row.place - 1][0], row.run_dataset_key), making.dataset(row)) for row in rows]
+        keys = [(*leaders[row.place - 1][0], row.run_dataset_key) for row in rows]
+        return list(zip(keys, self._bound.own(self._execute, list(map(making.dataset, rows))), strict=True))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreReadOnly, StoreUnavailable
+from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreError, StoreReadOnly, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.intake import Outcome
 from lineagelog.store import Verdict
@@ -20,7 +20,6 @@ RETRY_READ_ONLY: Final = 10
 type Headers = tuple[tuple[bytes, bytes], ...]
 
 _JSON: Final = (b"content-type", b"application/json")
-CORS: Final = (b"access-control-allow-origin", b"*")
 
 
 class Answer(Struct, frozen=True):
@@ -159,12 +158,15 @@ def _failed(index: int, refusal: Refusal) -> dict[str, Any]:
 
 def not_stored(error: LineageLogError) -> Refusal:
     """The refusal for a delivery that could not be stored now: 503 with Retry-After, which clients heed."""
+    if isinstance(error, Refusal):
+        return error
     if isinstance(error, IntakeFull):
         return Refusal(503, "overloaded", str(error), retry_after=error.retry_after)
     if isinstance(error, StoreUnavailable):
-        return Refusal(503, "database_unavailable", "the database cannot be reached", retry_after=RETRY_UNAVAILABLE)
+        return Refusal(503, "database_unavailable", error.plain, retry_after=RETRY_UNAVAILABLE)
     if isinstance(error, PartitionMissing):
         return Refusal(503, "partition_missing", str(error), retry_after=RETRY_READ_ONLY)
     if isinstance(error, StoreReadOnly):
-        return Refusal(503, "database_read_only", "the database refuses writes", retry_after=RETRY_READ_ONLY)
-    return Refusal(503, "not_stored", "the log store cannot store events now", retry_after=RETRY_READ_ONLY)
+        return Refusal(503, "database_read_only", error.plain, retry_after=RETRY_READ_ONLY)
+    detail = error.plain if isinstance(error, StoreError) else "the log store cannot store events now"
+    return Refusal(503, "not_stored", detail, retry_after=RETRY_READ_ONLY)

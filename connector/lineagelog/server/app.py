@@ -15,37 +15,34 @@ from lineagelog.intake import Door
 from lineagelog.intake.group import place_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
+from lineagelog.store.pulse import pulse_of
 from lineagelog.store.tokens import Tokens
 
-from .answers import CORS, Answer, Refusal
+from .answers import Answer, Refusal
 from .auth import Guard, credential
-from .body import Disconnected, Receive
+from .body import Disconnected, Receive, drain
 from .limits import Limits
 from .metrics import Figures
 from .paths import RECEIVING
 from .receive import Receiver
-from .routes import Routes
+from .routes import ANYBODYS, Routes
+from .visitors import Visitors, check_host
+from .waits import Waits
 
 _TOKEN_PREFIX: Final = "/t/"  # noqa: S105  # the start of a path
 _LAST_SECONDS: Final = 1.0
 """What a stop leaves for storing when waiting for answers has used up its time."""
 _log = structlog.get_logger(__name__)
 
-_PREFLIGHT: Final = (
-    (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
-    (b"access-control-allow-headers", b"authorization, content-type, content-encoding, x-api-key"),
-    (b"access-control-max-age", b"86400"),
-)
-
 
 class App:
     """An ASGI application over one log store; made by create_app()."""
 
-    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, cors_origins: Sequence[str]) -> None:
+    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, visitors: Visitors, waits: Waits) -> None:
         self.receiver = receiver
         self.routes = routes
         self.guard = guard
-        self._origins = frozenset(origin.encode() for origin in cors_origins)
+        self._visitors, self._waits = visitors, waits
         self.drain_seconds = 30.0
         """How long the stop waits for events to be stored."""
         self.stop_by: float | None = None
@@ -66,10 +63,11 @@ class App:
             path = f"/{rest}"
         headers = dict(scope["headers"])
         route = "other"
+        is_batch = RECEIVING.get(path)
         try:
-            is_batch = RECEIVING.get(path)
+            await self._check_visitor(scope, path, headers, receive)
             if scope["method"] == "OPTIONS":
-                answer = Answer(204, _PREFLIGHT)
+                answer = Answer(204, self._visitors.preflight(headers))
             elif is_batch is not None:
                 route = "batch" if is_batch else "single"
                 answer = await self._receive(scope["method"], token, headers, receive, is_batch)
@@ -83,7 +81,21 @@ class App:
             _log.error("request failed", action="request", route=route, error=place_of(error))
             answer = Refusal(500, "internal_error", "this is a defect of the server").answer
         self.receiver.metrics.answered(route, answer.status)
-        await _send(send, answer, self._cors(headers, is_batch is not None))
+        cors = self._visitors.cors(headers, is_open=self.guard.is_open, receiving=is_batch is not None)
+        await _send(send, answer, cors)
+
+    async def _check_visitor(self, scope: Any, path: str, headers: dict[bytes, bytes], receive: Receive) -> None:
+        """Refuse foreign names and pages before anything is done for them."""
+        try:
+            check_host(scope)
+            if path not in ANYBODYS and scope["method"] != "OPTIONS":
+                await self.guard.learn()
+            if self.guard.is_open:
+                self._visitors.check(headers)
+        except Refusal:
+            if scope["method"] == "POST" and b"expect" not in headers:
+                await drain(receive)
+            raise
 
     async def _receive(
         self, method: str, token: str | None, headers: dict[bytes, bytes], receive: Receive, is_batch: bool
@@ -92,24 +104,18 @@ class App:
             raise Refusal(405, "method_not_allowed", "events are posted", headers=((b"allow", b"POST, OPTIONS"),))
         return await self.receiver.answer(token, headers, receive, is_batch)
 
-    def _cors(self, headers: dict[bytes, bytes], receiving: bool) -> tuple[tuple[bytes, bytes], ...]:
-        """Events may be posted from any web page; answers may be read by the pages of the configured origins."""
-        origin = headers.get(b"origin")
-        if origin is None:
-            return ()
-        if receiving:
-            return (CORS,)
-        return ((b"access-control-allow-origin", origin), (b"vary", b"origin")) if origin in self._origins else ()
-
     async def _live(self, receive: Any, send: Any) -> None:
         await receive()
         self.receiver.start()
+        self._waits.start()
+        await self.guard.prepare()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         seconds = self.drain_seconds if self.stop_by is None else max(_LAST_SECONDS, self.stop_by - time.monotonic())
         stopped = await asyncio.get_running_loop().run_in_executor(None, self.receiver.group.stop, seconds)
         if not stopped:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
+        self._waits.close()
         self.routes.close()
         self.guard.close()
         self.receiver.close()
@@ -131,17 +137,22 @@ def create_app(
     limits: Limits = Limits(),  # noqa: B008  # frozen
     writers: int = 2,
     cors_origins: Sequence[str] = (),
+    host_names: Sequence[str] = (),
     figures: Figures | None = None,
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
-    Give the reader an engine of its own: reads must not take the connections of the ``writers``. Without ``tokens``
-    everything is open. ``check`` is strict mode's check of a decoded event. ``cors_origins`` are the origins whose
-    pages may read answers. ``figures`` are shown with the server's own metrics.
+    Give the reader an engine of its own: reads must not take the connections of the ``writers``, which are one more.
+    Without ``tokens`` everything is open to this machine: to loopback's names and ``host_names``, and to pages of
+    ``cors_origins`` only.
+    ``check`` is strict mode's check of a decoded event. ``figures`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
-    guard = Guard(tokens)
-    receiver = Receiver(Door(store, check=check, max_event=limits.max_event), limits, guard, pool, writers)
+    waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
+    guard = Guard(tokens, waits)
+    door = Door(store, check=check, max_event=limits.max_event, max_values=limits.max_values)
+    receiver = Receiver(door, limits, guard, pool, writers, waits)
     if figures is not None:
         receiver.metrics.show(figures)
-    return App(receiver, Routes(store, reader, receiver, guard, limits, pool), guard, cors_origins)
+    routes = Routes(store, reader, receiver, guard, limits, waits)
+    return App(receiver, routes, guard, Visitors(cors_origins, host_names), waits)

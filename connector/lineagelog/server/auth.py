@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +15,7 @@ from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.store.tokens import Grant, Scope, Tokens
 
 from .answers import Refusal, not_stored
+from .waits import Waits
 
 FRESH: Final = 2.0
 """Seconds for which an answer of Tokens counts without asking it again on another thread."""
@@ -44,8 +45,8 @@ def credential(headers: Mapping[bytes, bytes]) -> str | None:
 class Guard:
     """Lets requests in by their tokens, asking the store only for what it was not asked lately."""
 
-    def __init__(self, tokens: Tokens | None) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: Tokens | None, waits: Waits) -> None:
+        self._tokens, self._waits = tokens, waits
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="lineagelog-auth")
         self._known: dict[bytes, tuple[Grant | None, float]] = {}
         self._open: bool | None = True if tokens is None else None
@@ -61,6 +62,21 @@ class Guard:
                 f"host {host!r} is open to others, and the log store has no tokens: create one with "
                 "`lineagelog tokens create`, or listen on 127.0.0.1"
             )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody needs a token, as far as is known: without a word from the store, yes."""
+        return self._open is not False and not self.always_closed
+
+    async def learn(self) -> None:
+        """Ask the store whether there are tokens, unless that was asked lately. Raises Refusal: 503."""
+        if not self.always_closed and (self._open is None or time.monotonic() >= self._open_until):
+            await self._is_open()
+
+    async def prepare(self) -> None:
+        """Learn it before the first request; a store that cannot be asked now is asked again."""
+        with contextlib.suppress(Refusal):
+            await self.learn()
 
     def admit_known(self, token: str | None, scope: Scope) -> Grant | None:
         """The grant, if no question to the store is needed; else None. Raises Refusal."""
@@ -126,7 +142,7 @@ class Guard:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _ask(self, question: Any, *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, question, *arguments)
+        return await self._waits.ask(self._pool, question, *arguments)
 
 
 def _digest(token: str) -> bytes:

@@ -82,7 +82,7 @@ class BodyReader:
     def __init__(self, limits: Limits, pool: Executor) -> None:
         self._limits = limits
         self._pool = pool
-        self.budget = Budget(limits.max_waiting_bytes)
+        self.budget = Budget(limits.max_receiving_bytes)
 
     async def read(self, receive: Receive, length: int | None) -> bytes:
         """The inflated body. ``length`` is the request's Content-Length.

@@ -7,6 +7,8 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.intake import MAX_EVENT, MAX_REQUEST
+from lineagelog.intake.door import MAX_VALUES
+from lineagelog.intake.framing import MAX_EVENTS
 from lineagelog.intake.group import MAX_BATCH, MAX_WAITING, MAX_WAITING_BYTES
 
 HEAD_BYTES: Final = 64 * 1024
@@ -20,12 +22,16 @@ class Limits(Struct, frozen=True):
     """One request, inflated (413)."""
     max_event: int = MAX_EVENT
     """One event (413)."""
-    max_events: int = 50_000
+    max_values: int = MAX_VALUES
+    """JSON values of one event (413)."""
+    max_events: int = MAX_EVENTS
     """Events of one request (413)."""
     max_waiting: int = MAX_WAITING
     """Events that wait to be stored (503)."""
     max_waiting_bytes: int = MAX_WAITING_BYTES
-    """Bytes of those, and of the requests that are being read (503)."""
+    """Bytes of those (503)."""
+    max_receiving_bytes: int = 2 * MAX_REQUEST
+    """Bytes of all requests that are being read, or wait to be parsed (503)."""
     max_batch: int = MAX_BATCH
     """Events of one transaction, unless one request brings more."""
     head_timeout: float = 20.0
@@ -33,6 +39,10 @@ class Limits(Struct, frozen=True):
     body_timeout: float = 30.0
     """For the body (408), and more time the more arrives: a second for each ``min_rate`` bytes."""
     min_rate: int = 16 * 1024
+    patience: float = 3.0
+    """How long a request waits for the database before that is asked whether it lives; if not, it gets 503."""
+    answer_timeout: float = 120.0
+    """How long it waits for one that lives (503)."""
     keep_alive: int = 75
     """How long an idle connection stays open."""
     max_page: int = 1000

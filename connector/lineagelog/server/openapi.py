@@ -54,12 +54,13 @@ _READS: Final[dict[str, tuple[str, Any, tuple[str, ...]]]] = {
 _REFUSALS: Final = {
     400: "Not an OpenLineage event, or a bad parameter; kept as a dead letter if it was to be an event",
     401: "No valid token",
-    403: "The token does not allow this",
+    403: "The token does not allow this, or there are no tokens and a page of another web site asks",
     404: "Nothing here",
     405: "Another method is needed",
     408: "The body came too slowly",
     413: "Larger than the limit; identity and first 64 KiB are kept as a dead letter. Never with Retry-After",
     415: "Neither JSON in UTF-8 nor gzip of it",
+    421: "There are no tokens and the request is addressed to a foreign name",
     501: "This server has no reads",
     503: "Nothing was stored or read: send it again after Retry-After seconds",
 }
@@ -101,7 +102,7 @@ def _receiving(clients: str, is_batch: bool) -> dict[str, Any]:
             "A batch that is not stored as a whole, or an event older than the retention floor", _ref("Received")
         ),
         "204": {"description": "The whole batch is stored"},
-        **_refs(400, 401, 403, 405, 408, 413, 415, 503),
+        **_refs(400, 401, 403, 405, 408, 413, 415, 421, 503),
     }
     if not is_batch:
         responses["201"] = _json("The event is stored, now or before", _ref("Received"))
@@ -148,7 +149,7 @@ def _page(name: str) -> dict[str, Any]:
 
 
 def _read_paths() -> dict[str, Any]:
-    refusals = (400, 401, 403, 405, 501, 503)
+    refusals = (400, 401, 403, 405, 421, 501, 503)
     paths = {
         path: _get(summary, _json("A page", _page(row.__name__)), parameters, *refusals)
         for path, (summary, row, parameters) in _READS.items()
@@ -168,11 +169,12 @@ def _read_paths() -> dict[str, Any]:
 def _own_paths() -> dict[str, Any]:
     anything = {"type": "object"}
     text = {"description": "OpenMetrics text", "content": {"text/plain": {"schema": _TEXT}}}
+    heads = (400, 403, 405, 421)
     paths = {
-        "/healthz": _get("Whether the server lives", _json("It does", anything), (), 405),
-        "/readyz": _get("Whether events can be stored now", _json("They can", anything), (), 401, 403, 405, 503),
-        "/metrics": _get("Metrics for Prometheus", text, (), 401, 403, 405),
-        "/openapi.json": _get("This document", _json("OpenAPI 3.1", anything), (), 405),
+        "/healthz": _get("Whether the server lives", _json("It does", anything), (), *heads),
+        "/readyz": _get("Whether events can be stored now", _json("They can", anything), (), 401, 503, *heads),
+        "/metrics": _get("Metrics for Prometheus", text, (), 401, 503, *heads),
+        "/openapi.json": _get("This document", _json("OpenAPI 3.1", anything), (), *heads),
     }
     for path in ("/healthz", "/openapi.json"):
         paths[path]["get"]["security"] = []

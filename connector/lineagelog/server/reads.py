@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from lineagelog.errors import InputError
-from lineagelog.read import EventRow, Listing, Reader, RunDetails
+from lineagelog.read import EventRow, Listing, Reader
 from lineagelog.store.tokens import Grant
 
 from .answers import Answer, Refusal, json_answer
@@ -39,7 +39,8 @@ def runs(reader: Reader, query: Query, grant: Grant) -> Any:
     """The runs that had an event in the window, oldest first."""
     query.only(*WINDOW, *JOB, *DATASET, "status", *PAGE)
     status = query.choice("status", STATUSES)
-    return _page(reader.runs(query.window(), **_job_and_dataset(query, grant), status=status), query)
+    wanted = _job_and_dataset(query, grant)
+    return _page(reader.runs(query.window(), **wanted, status=status, within=grant.namespaces), query)
 
 
 def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -47,7 +48,8 @@ def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
     query.only(*WINDOW, *JOB, *DATASET, "status", "direction", *PAGE)
     status, direction = query.choice("status", STATUSES), query.choice("direction", DIRECTIONS)
     wanted = _job_and_dataset(query, grant)
-    return _page(reader.run_datasets(query.window(), **wanted, status=status, direction=direction), query)
+    chosen: dict[str, Any] = {"status": status, "direction": direction, "within": grant.namespaces}
+    return _page(reader.run_datasets(query.window(), **wanted, **chosen), query)
 
 
 def assertions(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -76,22 +78,23 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
     """How many events the window has, and the times of the first and the last."""
     query.only(*WINDOW)
-    _unbound(grant)
+    unbound(grant)
     return reader.event_summary(query.window())
 
 
 def status(reader: Reader, query: Query, grant: Grant) -> Any:
     """Figures of the whole store."""
     query.only()
-    _unbound(grant)
+    unbound(grant)
     return reader.status()
 
 
 def run(reader: Reader, query: Query, grant: Grant) -> Any:
-    """All that is known of one run id."""
+    """All that is known of one run id; to a token that is bound to namespaces, what their jobs have said."""
     query.only("run_id", "limit", "content")
-    details = reader.run(query.text("run_id") or "", limit=query.limit(), content=query.boolean("content") or False)
-    if details is None or not _may_see(details, grant):
+    run_id, content = query.text("run_id") or "", query.boolean("content") or False
+    details = reader.run(run_id, limit=query.limit(), content=content, within=grant.namespaces)
+    if details is None:
         raise Refusal(404, "not_found", "no event has this run id")
     return msgspec.structs.asdict(details) | {"events": [_plain(event) for event in details.events]}
 
@@ -129,15 +132,10 @@ def _job_and_dataset(query: Query, grant: Grant) -> dict[str, Any]:
     return wanted
 
 
-def _unbound(grant: Grant) -> None:
+def unbound(grant: Grant) -> None:
+    """Refuse a token that is bound to namespaces what is about all of them."""
     if grant.namespaces is not None:
         raise Refusal(403, "forbidden", "the token is bound to namespaces, and this is about all of them")
-
-
-def _may_see(details: RunDetails, grant: Grant) -> bool:
-    if grant.namespaces is None:
-        return True
-    return bool(details.runs) and all((row.job_namespace or "") in grant.namespaces for row in details.runs)
 
 
 def _page(listing: Listing[Any], query: Query) -> Any:

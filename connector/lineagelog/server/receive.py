@@ -10,9 +10,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from lineagelog.errors import LineageLogError
-from lineagelog.event.model import Event, Reason, Rejected
-from lineagelog.intake import Door, GroupCommit, Outcome, Submission, split
-from lineagelog.intake.framing import KEPT
+from lineagelog.event.model import Event, Rejected
+from lineagelog.intake import Door, GroupCommit, Lanes, Outcome, Submission, TooManyEventsError, split
+from lineagelog.intake.group import HEAVY_BYTES
 from lineagelog.store.tokens import Grant, Scope
 
 from . import answers
@@ -21,10 +21,14 @@ from .auth import Guard, credential
 from .body import BodyReader, Receive, UnreadableError, drain
 from .limits import Limits
 from .metrics import Metrics
+from .waits import Waits
 
 SOURCE: Final = "http"
 INLINE: Final = 256 * 1024
 """Bodies up to this size are parsed in the event loop: a thread would cost more than it gains."""
+_LIGHT: Final = 1024 * 1024
+_HEAVY_VALUES: Final = 250_000
+"""JSON values that take some 50 MB; bodies below _LIGHT take no more, and four are parsed at once."""
 
 _ENCODINGS: Final = frozenset((b"", b"identity", b"gzip", b"x-gzip"))
 _REFUSED_TYPES: Final = (
@@ -52,22 +56,27 @@ class Delivery(Struct, frozen=True):
 class Receiver:
     """Reads a request, hands its events to the group commit, waits for the COMMIT, answers."""
 
-    def __init__(self, door: Door, limits: Limits, guard: Guard, pool: Executor, writers: int) -> None:
+    def __init__(self, door: Door, limits: Limits, guard: Guard, pool: Executor, writers: int, waits: Waits) -> None:
         self._door = door
         self.limits = limits
-        self._guard = guard
+        self._guard, self._waits = guard, waits
         self._pool = pool
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reader = BodyReader(limits, pool)
         self.metrics = Metrics(lambda: self.group.waiting, lambda: self._reader.budget.held)
-        self.group = GroupCommit(
-            self.metrics.counted(door.store.append),
+        self.group = Lanes(self._lane(writers), self._lane(1))
+        self._heavy = asyncio.Semaphore(1)
+        """One heavy request at a time is parsed and stored: what it takes in memory is not multiplied."""
+
+    def _lane(self, writers: int) -> GroupCommit:
+        return GroupCommit(
+            self.metrics.counted(self._door.store.append),
             self._done,
             source=SOURCE,
             writers=writers,
-            max_batch=limits.max_batch,
-            max_waiting=limits.max_waiting,
-            max_waiting_bytes=limits.max_waiting_bytes,
+            max_batch=self.limits.max_batch,
+            max_waiting=self.limits.max_waiting,
+            max_waiting_bytes=self.limits.max_waiting_bytes,
         )
 
     def start(self) -> None:
@@ -96,24 +105,40 @@ class Receiver:
         try:
             body = await self._reader.read(receive, _length(headers))
         except UnreadableError as problem:
-            delivery, size = Delivery([problem.rejected], False), len(problem.rejected.payload)
-        else:
-            size = len(body)
-            if size <= INLINE:
-                delivery = self._parse(body)
-            else:
-                delivery = await asyncio.get_running_loop().run_in_executor(self._pool, self._parse, body)
-            del body
+            return await self._stored(
+                Delivery([problem.rejected], False), grant, len(problem.rejected.payload), is_batch
+            )
+        size = len(body)
+        if size <= INLINE:
+            return await self._stored(self._parse([body]), grant, size, is_batch)
+        held = [body]
+        del body  # whoever parses has the only one, and lets go of it
+        if not _is_heavy(held[0]):
+            return await self._parse_and_store(held, grant, size, is_batch)
+        self._reader.budget.take(size)
+        try:
+            await self._waits.wait(asyncio.ensure_future(self._heavy.acquire()))
+            try:
+                return await self._parse_and_store(held, grant, size, is_batch)
+            finally:
+                self._heavy.release()
+        finally:
+            self._reader.budget.give_back(size)
+
+    async def _parse_and_store(self, held: list[bytes], grant: Grant, size: int, is_batch: bool) -> Answer:
+        delivery = await asyncio.get_running_loop().run_in_executor(self._pool, self._parse, held)
+        return await self._stored(delivery, grant, size, is_batch)
+
+    async def _stored(self, delivery: Delivery, grant: Grant, size: int, is_batch: bool) -> Answer:
         if delivery.is_batch or (is_batch and not _is_unusable(delivery)):
             return answers.batch(await self._store_batch(delivery, grant, size))
         return answers.single(await self._store_single(delivery, grant, size))
 
-    def _parse(self, body: bytes) -> Delivery:
-        framed = split(body)
-        number, limit = len(framed.events), self.limits.max_events
-        if number > limit:
-            detail = f"{number} events in one request; the limit is {limit}"
-            return Delivery([Rejected(Reason.TOO_LARGE, "$", detail, body[:KEPT], size=len(body))], False)
+    def _parse(self, held: list[bytes]) -> Delivery:
+        try:
+            framed = split(held.pop(), self.limits.max_events)
+        except TooManyEventsError as problem:
+            return Delivery([problem.rejected], False)
         return Delivery([self._door.parse(event) for event in framed.events], framed.is_batch and not framed.is_broken)
 
     async def _store_single(self, delivery: Delivery, grant: Grant, size: int) -> Outcome:
@@ -139,7 +164,7 @@ class Receiver:
             self.group.submit(Submission(items, future, size))
         except LineageLogError as error:
             raise answers.not_stored(error) from error
-        result = await future
+        result = await self._waits.wait(future)
         if isinstance(result, LineageLogError):
             raise answers.not_stored(result) from result
         return result
@@ -161,6 +186,13 @@ def _deliver(shares: list[tuple[Submission, Result]]) -> None:
         future: Any = submission.ticket
         if not future.done():
             future.set_result(result)
+
+
+def _is_heavy(body: bytes) -> bool:
+    """Whether it takes much memory: by its bytes, or by the objects that they may become."""
+    if len(body) >= HEAVY_BYTES or len(body) < _LIGHT:
+        return len(body) >= HEAVY_BYTES
+    return body.count(b",") + body.count(b"{") + body.count(b"[") > _HEAVY_VALUES
 
 
 def _is_unusable(delivery: Delivery) -> bool:

@@ -13,15 +13,18 @@ from lineagelog.store import LogStore
 from lineagelog.store.tokens import Scope
 
 from . import openapi, reads
-from .answers import Answer, Refusal, json_answer, not_stored
+from .answers import RETRY_UNAVAILABLE, Answer, Refusal, json_answer, not_stored
 from .auth import Guard
 from .limits import Limits
 from .metrics import CONTENT_TYPE
 from .query import Query
 from .receive import Receiver
+from .waits import Waits
 
-_READY_TIMEOUT: Final = 5.0
 _RUN: Final = "/api/v1/runs/"
+
+ANYBODYS: Final = frozenset(("/healthz", "/openapi.json"))
+"""Paths for which nobody needs a token; they answer also while the database does not."""
 
 type Handler = Callable[[], Awaitable[Answer]]
 
@@ -36,14 +39,16 @@ class Routes:
         receiver: Receiver,
         guard: Guard,
         limits: Limits,
-        pool: ThreadPoolExecutor,
+        waits: Waits,
     ) -> None:
         self._store = store
         self._reader = reader
         self._receiver = receiver
         self._guard = guard
         self._limits = limits
-        self._pool = pool
+        self._waits = waits
+        self._version: asyncio.Task[int] | None = None
+        self._looks = ThreadPoolExecutor(2, thread_name_prefix="lineagelog-look")
         self._reads = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-read")
         self._own: dict[str, Handler] = {
             "/healthz": self._health,
@@ -55,6 +60,7 @@ class Routes:
     def close(self) -> None:
         """End the threads."""
         self._reads.shutdown(wait=False, cancel_futures=True)
+        self._looks.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, scope: Any, path: str, token: str | None) -> tuple[str, Answer]:
         """The route's name for the metrics, and the answer. Raises Refusal."""
@@ -66,8 +72,10 @@ class Routes:
         if scope["method"] not in ("GET", "HEAD"):
             raise Refusal(405, "method_not_allowed", "this is read", headers=((b"allow", b"GET, HEAD, OPTIONS"),))
         if own is not None:
-            if path not in ("/healthz", "/openapi.json"):
-                await self._guard.admit(token, Scope.READ)
+            if path not in ANYBODYS:
+                grant = await self._guard.admit(token, Scope.READ)
+                if path == "/metrics":
+                    reads.unbound(grant)
             return path, await own()
         grant = await self._guard.admit(token, Scope.READ)
         if self._reader is None:
@@ -82,7 +90,7 @@ class Routes:
 
     async def _in_thread(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._reads, function, *arguments)
+            return await self._waits.ask(self._reads, function, *arguments)
         except StoreError as error:
             raise not_stored(error) from error
 
@@ -91,19 +99,21 @@ class Routes:
 
     async def _ready(self) -> Answer:
         waiting, limit = self._receiver.group.waiting, self._limits.max_waiting
+        if self._version is None or self._version.done():  # all who ask meanwhile hear the same
+            self._version = asyncio.create_task(self._waits.ask(self._looks, self._store.check_version))
         try:
-            async with asyncio.timeout(_READY_TIMEOUT):
-                loop = asyncio.get_running_loop()
-                version = await loop.run_in_executor(self._pool, self._store.check_version)
-        except (LineageLogError, TimeoutError) as error:
-            detail = "the database does not answer in time" if isinstance(error, TimeoutError) else str(error)
-            raise Refusal(503, "database", detail, retry_after=5) from None
+            version = await asyncio.shield(self._version)
+        except Refusal as refusal:
+            raise Refusal(503, "database", str(refusal), retry_after=refusal.retry_after) from None
+        except LineageLogError as error:
+            detail = error.plain if isinstance(error, StoreError) else str(error)
+            raise Refusal(503, "database", detail, retry_after=RETRY_UNAVAILABLE) from None
         if waiting >= limit:
             raise Refusal(503, "overloaded", f"{waiting} events are waiting to be stored", retry_after=1)
         return json_answer(200, {"status": "ready", "store_version": version, "waiting": waiting, "max_waiting": limit})
 
     async def _metrics(self) -> Answer:
-        text = await asyncio.to_thread(self._receiver.metrics.text)  # figures may be asked of the database
+        text = await self._waits.ask(self._looks, self._receiver.metrics.text)  # figures may be asked of the database
         headers = ((b"content-type", CONTENT_TYPE.encode()), (b"content-length", str(len(text)).encode()))
         return Answer(200, headers, text)
 

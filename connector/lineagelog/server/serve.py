@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import ipaddress
 import signal
 import socket
 import sys
@@ -24,6 +23,7 @@ from lineagelog.errors import SettingsError
 
 from .app import App
 from .limits import HEAD_BYTES
+from .visitors import is_loopback
 
 STOP_SECONDS: Final = 30
 _SWITCH_INTERVAL: Final = 0.0005
@@ -158,7 +158,7 @@ class HttpServer:
     ) -> None:
         check_tls(tls_certificate, tls_key)
         app.drain_seconds = float(stop_seconds)
-        self._socket = _bind(app, host, port, reuse_port)
+        self._socket = _bind(app, host, port, reuse_port, is_safe=tls_certificate is not None)
         scheme = "http" if tls_certificate is None else "https"
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{scheme}://{shown}:{self._socket.getsockname()[1]}"
@@ -218,14 +218,20 @@ def run_server(app: App, **options: Any) -> None:
     HttpServer(app, **options).run()
 
 
-def _bind(app: App, host: str, port: int, reuse_port: bool) -> socket.socket:
+def _bind(app: App, host: str, port: int, reuse_port: bool, *, is_safe: bool) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, ValueError, OverflowError) as error:
         raise SettingsError(f"host {host!r} and port {port!r} are no address: {error}") from error
     family, kind, protocol, _, address = found[0]
-    if not _is_loopback(str(address[0])):
+    if not is_loopback(str(address[0])):
         app.guard.require_tokens(host)
+        if not is_safe:
+            _log.warning(
+                "tokens and events travel unencrypted: set server.tls_cert and server.tls_key, or put a proxy in front",
+                action="serve",
+                host=host,
+            )
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -237,13 +243,6 @@ def _bind(app: App, host: str, port: int, reuse_port: bool) -> socket.socket:
         cause = getattr(error, "strerror", None) or error
         raise SettingsError(f"cannot listen on {host}:{port}: {cause}") from error
     return listener
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _load(config: uvicorn.Config, listener: socket.socket) -> None:

@@ -7,6 +7,7 @@ each transaction where a pooler passes sessions from transaction to transaction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, override
 
 import psycopg
@@ -47,13 +48,16 @@ class Connection(psycopg.Connection[Any]):
     _settings: dict[str, str] = {}  # noqa: RUF012  # replaced, never changed
 
     @classmethod
-    def opened(cls, pooling: str, idle_in_transaction: int, parameters: dict[str, Any]) -> Connection:
-        """Connect, and find out whether the session is our own.
+    def opened(
+        cls, pooling: str, idle_in_transaction: int, parameters: dict[str, Any], bind: Callable[[Any], None]
+    ) -> Connection:
+        """Connect, and find out whether the session is our own; ``bind`` bounds all that the connection waits for.
 
         A pooler makes up the process id that a client is told for cancelling, so that it differs from the session's.
         One statement compares and sets: for the session, or, if the two differ, for no longer than itself.
         """
         connection = cls.connect(**parameters, autocommit=True)
+        bind(connection)
         connection._settings = _SETTINGS | {"idle_in_transaction_session_timeout": f"{idle_in_transaction}s"}
         connection.is_pooled = pooling == "transaction"
         try:

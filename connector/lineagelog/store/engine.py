@@ -8,40 +8,39 @@ from typing import Any, Final
 
 import psycopg
 import sqlalchemy.exc
-from psycopg import errors as pg
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
-from lineagelog.errors import SettingsError, StoreError, StoreNotCreated, StoreReadOnly, StoreUnavailable
+from lineagelog.errors import SettingsError, StoreError, StoreUnavailable
 from lineagelog.shown import mask_text, mask_url
 
 from .connection import POOLINGS, Connection
+from .pulse import PATIENCE, watch
+from .troubles import trouble_of
 
-_READ_ONLY: Final = (
-    pg.ReadOnlySqlTransaction,
-    pg.InsufficientPrivilege,
-    pg.DiskFull,
-    pg.OutOfMemory,
-)
-_UNAVAILABLE: Final = (
-    pg.AdminShutdown,
-    pg.CrashShutdown,
-    pg.CannotConnectNow,
-    pg.TooManyConnections,
-    pg.QueryCanceled,
-    pg.LockNotAvailable,
-    pg.SerializationFailure,
-    pg.DeadlockDetected,
-)
-_NOT_CREATED: Final = (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColumn, pg.UndefinedFunction)
+_DEAD_PEER: Final = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""When TCP itself is to find out that the other machine has gone."""
 
 
-def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle_in_transaction: int = 300) -> Engine:
+def open_engine(
+    url: str,
+    *,
+    pool_size: int = 5,
+    connect_timeout: int = 10,
+    idle_in_transaction: int = 300,
+    patience: float = PATIENCE,
+) -> Engine:
     """An engine for a database URL (``postgresql://user:password@host:port/database?option=…``).
 
     Sessions have the settings of `connection.py` and name themselves `lineagelog`; the server ends one that leaves a
     transaction idle for ``idle_in_transaction`` seconds. ``pooling=session`` or ``pooling=transaction`` in the URL
-    says what a pooler on the way does, where that is not to be found out. Raises SettingsError for a URL that is none.
+    says what a pooler on the way does, where that is not to be found out. Who waits for longer than ``patience``
+    seconds for a database that answers nobody gets StoreUnavailable. Raises SettingsError for a URL that is none.
     Nothing is connected yet.
     """
     try:
@@ -64,15 +63,16 @@ def open_engine(url: str, *, pool_size: int = 5, connect_timeout: int = 10, idle
             "application_name": "lineagelog",
             "client_encoding": "UTF8",  # whatever PGCLIENTENCODING and the database say
             "connect_timeout": connect_timeout,
+            **{name: value for name, value in _DEAD_PEER.items() if name not in parsed.query},
             "prepare_threshold": None,  # after a rollback psycopg deallocates all, ours (see pipeline.py) too
         },
     )
+    pulse = watch(engine, patience)
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, _arguments: Any, parameters: dict[str, Any]) -> Connection:
-        return Connection.opened(
-            pooling, idle_in_transaction, {name: value for name, value in parameters.items() if name != "pooling"}
-        )
+        known = {name: value for name, value in parameters.items() if name != "pooling"}
+        return Connection.opened(pooling, idle_in_transaction, known, pulse.bind)
 
     return engine
 
@@ -108,22 +108,15 @@ def translated_errors() -> Iterator[None]:
             raise
         raise translate(error.orig) from error
     except sqlalchemy.exc.TimeoutError as error:
-        raise StoreUnavailable("all database connections are in use") from error
+        raise StoreUnavailable("all of our connections to the database are in use: try again later") from error
     except psycopg.Error as error:
         raise translate(error) from error
 
 
 def translate(error: BaseException) -> StoreError:
-    """The project's error for an error of the driver."""
+    """The project's error for an error of the driver: what is wrong in plain words, then the driver's own."""
     message = mask_text(" ".join(str(error).split("\n", 1)[0].split())) or type(error).__name__
-    if isinstance(error, _NOT_CREATED):
-        return StoreNotCreated(f"the log store is not there: {message} (run `lineagelog store init`)")
-    if isinstance(error, _READ_ONLY):
-        return StoreReadOnly(f"the database refuses writes: {message}")
-    if isinstance(error, _UNAVAILABLE) or (
-        isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and error.sqlstate is None
-    ):
-        return StoreUnavailable(f"the database cannot be reached: {message}")
-    if isinstance(error, psycopg.OperationalError):
-        return StoreUnavailable(f"the database cannot do this now: {message}")
-    return StoreError(message)
+    trouble = trouble_of(error)
+    advice = f" ({trouble.advice})" if trouble.advice else ""
+    text = f"{trouble.words}: {message}{advice}" if trouble.words else message
+    return trouble.kind(text, plain=f"{trouble.words or 'the log store cannot do this'}{advice}")

@@ -6,7 +6,7 @@ for rows of this width; these few encoders know their types beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, Final, NamedTuple
@@ -25,6 +25,9 @@ _EPOCH_2000: Final = 946_684_800_000_000
 _INT16, _INT32, _INT64 = Struct("!h").pack, Struct("!i").pack, Struct("!q").pack
 _ARRAY_HEADER: Final = Struct("!iiiii").pack
 _NULL: Final = _INT32(-1)
+_COPY_START: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_END: Final = b"\xff\xff"
+_COPY_PART: Final = 4 * 1024 * 1024
 _MAX_REMEMBERED: Final = 50_000
 _MAX_REMEMBERED_TEXT: Final = 256
 
@@ -145,6 +148,26 @@ def copy_data(kinds: Sequence[ColumnType], rows: Iterable[tuple[Any, ...]]) -> b
     return encode_rows(bytes([kind.code for kind in kinds]), rows)
 
 
+def copy_parts(kinds: Sequence[ColumnType], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
+    """The same in parts, so that a large batch is not in memory once more as a whole."""
+    remaining, start = iter(rows), 0
+    while part := _portion(remaining):
+        yield copy_data(kinds, part)[start : -len(_COPY_END)]
+        start = len(_COPY_START)
+    yield copy_data(kinds, ())[start:]
+
+
+def _portion(rows: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    portion: list[tuple[Any, ...]] = []
+    size = 0
+    for row in rows:
+        portion.append(row)
+        size += sum(len(value) for value in row if type(value) is bytes)
+        if size >= _COPY_PART:
+            break
+    return portion
+
+
 @compiled
 def encode_array(code: int, oid: int, values: Sequence[Any]) -> bytes:
     """An array of values that all travel as ``code`` says; ``oid`` is the type of one."""
@@ -160,9 +183,9 @@ def encode_rows(codes: bytes, rows: Iterable[tuple[Any, ...]]) -> bytes:
     """The data of a binary COPY; ``codes`` has a letter per column."""
     fields = [_FIELDS[code] for code in codes]
     width = _INT16(len(codes))
-    parts = [b"PGCOPY\n\xff\r\n\0" + bytes(8)]
+    parts = [_COPY_START]
     for row in rows:
         parts.append(width)
         parts += [field(value) for field, value in zip(fields, row, strict=True)]
-    parts.append(b"\xff\xff")
+    parts.append(_COPY_END)
     return b"".join(parts)

@@ -25,7 +25,7 @@ from .digest import Digest
 from .partitions import advisory_key
 from .pipeline import Pipeline, Prepared
 from .schema import LogStoreSchema, sql, sql_numbered
-from .wire import TIME_OID, ColumnType, array, column_type, copy_data, time_of, time_value
+from .wire import TIME_OID, ColumnType, array, column_type, copy_parts, time_of, time_value
 
 COPY_FROM: Final = 100
 """From this many events on COPY beats INSERT: it skips the tuple store of unnest and inserts rows page-wise."""
@@ -191,7 +191,8 @@ class BatchWriter:
 
     def _copy_rows(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> None:
         with connection.cursor().copy(self._copy_events) as copy:
-            copy.write(copy_data(self._insert_events.kinds, map(event_row, events)))
+            for data in copy_parts(self._insert_events.kinds, map(event_row, events)):
+                copy.write(data)
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
         times = [event.event_time for event in events]
