@@ -39,7 +39,7 @@ format: setup ## let ruff mend and format
 	$(BIN)/ruff format .
 
 sql: setup ## regenerate sql/ from the schema
-	$(BIN)/python -m lineagelog.store.generate sql
+	$(BIN)/python -m lineagelog.store.definition.generate sql
 
 jar: $(JAR) ## build the jars of the connector for an Egeria daemon (needs a JDK, 17 or newer, and Maven)
 

@@ -33,7 +33,7 @@ from benchmarks.writers import (
     timed,
 )
 from lineagelog import compiled
-from lineagelog.store.embedded import EmbeddedPostgres
+from lineagelog.postgres.embedded import EmbeddedPostgres
 
 type Round = dict[str, Figure]
 

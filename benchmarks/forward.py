@@ -21,7 +21,7 @@ from benchmarks.generator import generate
 from lineagelog.forward import Forwarder, open_sender, read_target
 from lineagelog.intake import Delivery, Door, load
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 SERVE = """
 import sys

@@ -25,13 +25,13 @@ from benchmarks.generator import generate
 from lineagelog import compiled
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
+from lineagelog.postgres.pipeline import Pipeline
+from lineagelog.postgres.wire import column_type, copy_data
 from lineagelog.store import LogStoreSchema
-from lineagelog.store.digest import Digest
-from lineagelog.store.pipeline import Pipeline
-from lineagelog.store.schema import EVENT_COLUMNS
-from lineagelog.store.tables import EVENT_TABLE
-from lineagelog.store.wire import column_type, copy_data
-from lineagelog.store.writer import BatchWriter, event_row
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.append.writer import BatchWriter, event_row
+from lineagelog.store.definition.schema import EVENT_COLUMNS
+from lineagelog.store.definition.tables import EVENT_TABLE
 
 BATCH = 500
 

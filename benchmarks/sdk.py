@@ -67,7 +67,7 @@ def measured(runs: int, *, client_alone: bool) -> None:
 
     fields = [(f"column_{number}", "VARCHAR(255)") for number in range(5)]
     if client_alone:
-        from lineagelog.sdk import emitter
+        from lineagelog.sdk.delivery import emitter
 
         emitter.is_quick = lambda _: True  # type: ignore[assignment]
     times = []

@@ -15,11 +15,11 @@ from benchmarks.cpu import OfPostgres
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.intake import Delivery, Door, load
+from lineagelog.postgres.wire import column_type, copy_data
 from lineagelog.store import LogStore, LogStoreSchema, open_engine
-from lineagelog.store import schema as names
-from lineagelog.store.digest import Digest
-from lineagelog.store.schema import EVENT_COLUMNS, sql
-from lineagelog.store.wire import column_type, copy_data
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.definition import schema as names
+from lineagelog.store.definition.schema import EVENT_COLUMNS, sql
 
 BATCH = 1000
 

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import make_url
 
 from lineagelog.errors import EmbeddedError
+from lineagelog.postgres.binaries import BINARIES_VARIABLE
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
-from lineagelog.store.embedded_binaries import BINARIES_VARIABLE
 
 from .support import EXAMPLES, ROOT
 

@@ -67,7 +67,7 @@ fn name_key<'py>(py: Python<'py>, parts: &Bound<'py, PyTuple>) -> PyResult<Bound
     Ok(PyBytes::new(py, &hash.finalize()[..16]))
 }
 
-/// See store/wire.py; `code` says how the values travel.
+/// See postgres/wire.py; `code` says how the values travel.
 #[pyfunction]
 fn encode_array<'py>(py: Python<'py>, code: u8, oid: i32, values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let count = values.len()?;
@@ -81,7 +81,7 @@ fn encode_array<'py>(py: Python<'py>, code: u8, oid: i32, values: &Bound<'py, Py
     Ok(PyBytes::new(py, &out))
 }
 
-/// See store/wire.py; `codes` has a letter for each column.
+/// See postgres/wire.py; `codes` has a letter for each column.
 #[pyfunction]
 fn encode_rows<'py>(py: Python<'py>, codes: &[u8], rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let width = i16::try_from(codes.len())?.to_be_bytes();

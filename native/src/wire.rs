@@ -1,4 +1,4 @@
-//! PostgreSQL's binary format of rows and arrays; the reference is `store/wire.py`.
+//! PostgreSQL's binary format of rows and arrays; the reference is `postgres/wire.py`.
 
 use std::io::Write;
 

@@ -18,8 +18,8 @@ from tests.support import ROOT
 from .support import ask, dataset, day, load, run, window
 
 if TYPE_CHECKING:
+    from lineagelog.postgres.embedded import EmbeddedPostgres
     from lineagelog.store import LogStore
-    from lineagelog.store.embedded import EmbeddedPostgres
 
 VALUES = {"history": "30 days", "runs": "3", "dataset": "it's a", "dataset_namespace": "p", "run_id": "", "depth": "10"}
 

@@ -15,7 +15,7 @@ from tests.support import COMMAND, Ran, encode, event, run_here, run_process
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from lineagelog.postgres.embedded import EmbeddedPostgres
 
     Run = Callable[..., Ran]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineagelog.cli.printing import duration
-from lineagelog.store import tables
+from lineagelog.store.definition import tables
 from tests.support import ROOT, Ran, connect, encode, event, run_here
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from lineagelog.event import Event, Rejected, parse
 from lineagelog.event.canonical import canonical_of_settled
 from lineagelog.event.decoding import RefusedError, decode_event
 from lineagelog.event.facets import LOOKED_AT
-from lineagelog.store import wire
+from lineagelog.postgres import wire
 from tests.event.event_samples import run_event, text_of
 from tests.event.test_event_properties import JSON_TEXT, PLACES, REAL, event_text
 from tests.store.generated import events

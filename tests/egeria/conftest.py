@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lineagelog.store.embedded import EmbeddedPostgres
+from lineagelog.postgres.embedded import EmbeddedPostgres
 
 from . import standin
 

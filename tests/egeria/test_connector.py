@@ -16,8 +16,8 @@ from lineagelog.egeria import Connectors
 from lineagelog.egeria.configuration import Defaults
 from lineagelog.egeria.connector import CallError
 from lineagelog.egeria.metrics import DaemonMetrics
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
 from tests.support import connect, event
 
 from .test_keeper import wait_for

@@ -21,7 +21,7 @@ from .test_keeper import wait_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from lineagelog.postgres.embedded import EmbeddedPostgres
     from tests.conftest import Databases
 
 JOB = {

@@ -20,9 +20,9 @@ from lineagelog.errors import PartitionMissing, SettingsError, StoreError, Store
 from lineagelog.event.model import Rejected
 from lineagelog.event.parse import parse
 from lineagelog.intake import Door, Outcome
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.spool import Spool
 from lineagelog.store import LogStore, Verdict, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
 from tests.support import EXAMPLES, connect, event
 
 

@@ -24,7 +24,7 @@ from .standin import connector, daemon, deliver, run
 from .test_keeper import wait_for
 
 if TYPE_CHECKING:
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from lineagelog.postgres.embedded import EmbeddedPostgres
 
 MANY = 10_000_000
 """More events than a test waits for."""

@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder, ForwardTarget, open_sender, read_target
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 _numbers = itertools.count()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lineagelog.forward import Background, open_sender
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .conftest import event, quick_target, store_all, wait_until
 from .receiver import receiving

@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from lineagelog.errors import StoreUnavailable, TargetUnavailable
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .conftest import contents, count, event, following, store_all, wait_until
 from .receiver import Reply, Request, receiving
@@ -232,7 +232,7 @@ FORWARD = """
 import sys
 from lineagelog.forward import Forwarder, open_sender
 from lineagelog.store import open_engine
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.forward.conftest import quick_target
 print("ready", flush=True)
 Forwarder(Forwarding(open_engine(sys.argv[1])), quick_target(sys.argv[2], batch_size=5), open_sender).follow()

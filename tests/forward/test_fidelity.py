@@ -24,7 +24,7 @@ from .receiver import receiving
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from lineagelog.postgres.embedded import EmbeddedPostgres
 
 type Make = Callable[..., Forwarder]
 

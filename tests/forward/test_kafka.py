@@ -18,7 +18,7 @@ from lineagelog.forward import Forwarder
 from lineagelog.intake import Door
 from lineagelog.kafka.producer import key_of
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.kafka_broker import Broker, free_port, kafka
 
 from .conftest import contents, event, quick_target, store_all

@@ -18,7 +18,7 @@ from lineagelog.errors import StoreError, TargetBusy
 from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder, open_sender
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import START, Forwarding, Position, Selection
+from lineagelog.store.ledgers.forwarding import START, Forwarding, Position, Selection
 
 from .conftest import count, event, following, quick_target, store_all, wait_until
 from .receiver import receiving

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import NOT_BEGUN, Forwarding
+from lineagelog.store.ledgers.forwarding import NOT_BEGUN, Forwarding
 from tests.cli.conftest import Ran, no_settings_of_the_machine, run
 
 from .conftest import count, event, store_all

@@ -18,7 +18,7 @@ from benchmarks.generator import generate
 
 from lineagelog.intake import Delivery, Door, load
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .conftest import count, fingerprints, following, wait_until
 

@@ -16,7 +16,7 @@ import zstandard
 from lineagelog.errors import SettingsError, TargetBusy, TargetUnavailable
 from lineagelog.forward import Kind, find_target, open_sender, read_target
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .conftest import event, quick_target, store_all
 from .receiver import Reply, Request, receiving

@@ -14,10 +14,10 @@ from sqlalchemy import text
 
 from lineagelog.errors import StoreError
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import START, Forwarding, Selection
-from lineagelog.store.purge import purge
-from lineagelog.store.schema import sql
-from lineagelog.store.unforwarded import Wish
+from lineagelog.store.definition.schema import sql
+from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
+from lineagelog.store.upkeep.purge import purge
+from lineagelog.store.upkeep.unforwarded import Wish
 from tests.cli.conftest import Ran, no_settings_of_the_machine, run
 
 from .conftest import count, event, store_all
@@ -157,7 +157,7 @@ def test_events_that_slip_in_are_seen_under_the_lock(
     store_old_and_new(log, old=2)
     with receiving() as receiver:
         forwarder(receiver.url).run()
-    from lineagelog.store.purge import _Purge
+    from lineagelog.store.upkeep.purge import _Purge
 
     run_it = _Purge.run
 

@@ -21,7 +21,7 @@ from lineagelog.errors import TargetBusy, TargetUnavailable
 from lineagelog.forward.delivery import _Lane
 from lineagelog.forward.sending import Answer, Item, Verdict
 from lineagelog.store import LogStore
-from lineagelog.store.forwarding import START, Forwarding, StoredEvent
+from lineagelog.store.ledgers.forwarding import START, Forwarding, StoredEvent
 
 from .conftest import event, store_all, wait_until
 from .receiver import Reply, Request, Script, receiving
@@ -444,7 +444,7 @@ FOLLOW = """
 import sys
 from lineagelog.forward import Forwarder, open_sender
 from lineagelog.store import open_engine
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.forward.conftest import quick_target
 url, lanes = sys.argv[2], int(sys.argv[3])
 target = quick_target(url, batch_size=20, in_flight=lanes)

@@ -24,9 +24,9 @@ from lineagelog.intake import MAX_EVENT, Door
 from lineagelog.kafka.cluster import Cluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.options import ConsumerOptions
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, Verifier, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
-from lineagelog.store.kafka_offsets import OffsetRow, offset_rows
+from lineagelog.store.ledgers.kafka_offsets import OffsetRow, offset_rows
 from tests.kafka_broker import Broker, kafka, launch, start
 from tests.support import COMMAND, connect
 

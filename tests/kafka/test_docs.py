@@ -12,7 +12,7 @@ from lineagelog.kafka.figures import Figures
 from lineagelog.kafka.metrics import KafkaMetrics
 from lineagelog.settings import load_settings
 from lineagelog.store import LogStore
-from lineagelog.store.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import Place
 from tests.support import ROOT, connect, run_process
 
 from .conftest import Topic, consume_process, event, wait_until

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from lineagelog.kafka.consumer import Worker
 from lineagelog.store import LogStore
-from lineagelog.store.kafka_offsets import KafkaOffsets, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import KafkaOffsets, Place, Start
 
 from .conftest import (
     QUICK,

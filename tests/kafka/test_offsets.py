@@ -11,7 +11,7 @@ import pytest
 from lineagelog.errors import ClaimLost
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore
-from lineagelog.store.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Move, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Move, Place, Start
 
 from .conftest import count, event, letters, positions, rows
 

@@ -11,8 +11,8 @@ from benchmarks.generator import generate
 from sqlalchemy import text
 
 from lineagelog.event.parse import parse
-from lineagelog.store.engine import open_engine
-from lineagelog.store.log import LogStore
+from lineagelog.postgres.engine import open_engine
+from lineagelog.store.append.log import LogStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

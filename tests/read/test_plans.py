@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import event, text
 
 from lineagelog.event.parse import parse
+from lineagelog.postgres.engine import open_engine
 from lineagelog.read import Reader, Window
-from lineagelog.store.engine import open_engine
-from lineagelog.store.log import LogStore
+from lineagelog.store.append.log import LogStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

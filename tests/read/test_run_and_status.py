@@ -13,11 +13,11 @@ from sqlalchemy import text
 
 from lineagelog.errors import StoreNotCreated
 from lineagelog.event.parse import parse
+from lineagelog.postgres.engine import open_engine
 from lineagelog.read import Reader, Window
 from lineagelog.read import reader as reader_module
-from lineagelog.store.engine import open_engine
-from lineagelog.store.log import LogStore
-from lineagelog.store.purge import purge
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.upkeep.purge import purge
 
 if TYPE_CHECKING:
     pass

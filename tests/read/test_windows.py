@@ -16,9 +16,9 @@ from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader, Window
 from lineagelog.read.cursor import decode, encode
-from lineagelog.store.log import LogStore
-from lineagelog.store.purge import purge
-from lineagelog.store.schema import sql
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.definition.schema import sql
+from lineagelog.store.upkeep.purge import purge
 from tests.store.contents import empty
 from tests.store.generated import trees
 from tests.support import EXAMPLES

@@ -17,7 +17,8 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport import Transport
 
 from lineagelog import sdk
-from lineagelog.sdk import emitter, guard
+from lineagelog.sdk import guard
+from lineagelog.sdk.delivery import emitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

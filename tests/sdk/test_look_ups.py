@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 
 from lineagelog import sdk
 from lineagelog.sdk import lineage_run
-from lineagelog.sdk.unwrapping import LeftAloneError, find_connection
+from lineagelog.sdk.lookups.unwrapping import LeftAloneError, find_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

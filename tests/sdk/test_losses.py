@@ -248,7 +248,8 @@ def test_parent_and_child_do_not_share_a_connection(backend: Backend) -> None:
     configured({"type": "http", "url": backend.url})
     code = """
 import os
-from lineagelog.sdk import emitter, flush, lineage_run
+from lineagelog.sdk import flush, lineage_run
+from lineagelog.sdk.delivery import emitter
 with lineage_run("before"): pass
 flush(60)
 before = emitter.emitter().client.transport._session

@@ -22,8 +22,8 @@ from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 from lineagelog import sdk
 from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk import lineage_run
-from lineagelog.sdk.courier import Courier, MemoryQueue, Pace, TryLaterError
-from lineagelog.sdk.emitter import is_quick
+from lineagelog.sdk.delivery.courier import Courier, MemoryQueue, Pace, TryLaterError
+from lineagelog.sdk.delivery.emitter import is_quick
 from lineagelog.sdk.events import event_from_plain
 from lineagelog.sdk.transport import BatchTransport, SpoolTransport, serialized
 from lineagelog.spool import Spool
@@ -431,7 +431,7 @@ def test_disabled_means_silent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.L
 
 def test_an_item_that_is_answered_with_errors_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """After ten answered failures the first item goes to the end of the queue, and is tried again after the others."""
-    from lineagelog.sdk import courier
+    from lineagelog.sdk.delivery import courier
 
     monkeypatch.setattr(courier, "_FIRST_PAUSE", 0.001)
     monkeypatch.setattr(courier, "_LONGEST_PAUSE", 0.002)

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from lineagelog.errors import SettingsError
 from lineagelog.server import HttpServer, create_app
-from lineagelog.store.tokens import Tokens
+from lineagelog.store.ledgers.tokens import Tokens
 
 from .client import BATCH, LINEAGE, count, encoded, event, request
 

@@ -14,7 +14,7 @@ from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunSt
 from openlineage.client.facet_v2 import output_statistics_output_dataset
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
-from lineagelog.store.tokens import Tokens
+from lineagelog.store.ledgers.tokens import Tokens
 from tests.support import ROOT
 
 from .client import LINEAGE, count, encoded, rows

@@ -13,7 +13,7 @@ import pytest
 from lineagelog.read import Reader
 from lineagelog.server import Limits, create_app
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.tokens import Tokens
+from lineagelog.store.ledgers.tokens import Tokens
 from tests.proxy import Proxy, proxied
 
 from .client import BATCH, LINEAGE, count, encoded, event, request

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from lineagelog.server import HttpServer, create_app
-from lineagelog.store.tokens import Tokens
+from lineagelog.store.ledgers.tokens import Tokens
 
 from .client import BATCH, LINEAGE, count, encoded, request
 

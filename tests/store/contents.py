@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from lineagelog.store.verify import Verifier
+from lineagelog.store.upkeep.verify import Verifier
 
 if TYPE_CHECKING:
     from lineagelog.store import LogStore

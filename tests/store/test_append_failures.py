@@ -22,11 +22,11 @@ from sqlalchemy import text, update
 
 from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly, StoreTooNew, StoreUnavailable
 from lineagelog.event.parse import parse
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.read import Reader
 from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
-from lineagelog.store.dead_letters import DeadLetters, Retried
-from lineagelog.store.embedded import EmbeddedPostgres
-from lineagelog.store.purge import purge
+from lineagelog.store.ledgers.dead_letters import DeadLetters, Retried
+from lineagelog.store.upkeep.purge import purge
 from tests.support import ROOT
 
 if TYPE_CHECKING:

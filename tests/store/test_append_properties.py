@@ -14,10 +14,10 @@ from sqlalchemy import text
 from lineagelog.event import sightings
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.store import writer
-from lineagelog.store.digest import Digest
-from lineagelog.store.log import LogStore
-from lineagelog.store.verify import Verifier, rows_of
+from lineagelog.store.append import writer
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.upkeep.verify import Verifier, rows_of
 
 from .contents import digest_of, empty, keys_of
 from .generated import events as generated_events

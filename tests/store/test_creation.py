@@ -11,7 +11,8 @@ import pytest
 
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, Verifier, creation, open_engine, tables
+from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store.definition import creation, tables
 from tests.support import COMMAND, connect, encode, event, run_here
 
 from .test_sql_files import CATALOG

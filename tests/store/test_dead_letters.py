@@ -10,11 +10,11 @@ import pytest
 
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.event.parse import parse
-from lineagelog.store import dead_letters
-from lineagelog.store.dead_letters import DeadLetters, Filter, Retried
-from lineagelog.store.log import LogStore
-from lineagelog.store.purge import purge
-from lineagelog.store.verify import Verifier
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.ledgers import dead_letters
+from lineagelog.store.ledgers.dead_letters import DeadLetters, Filter, Retried
+from lineagelog.store.upkeep.purge import purge
+from lineagelog.store.upkeep.verify import Verifier
 
 from .contents import ids, rows
 

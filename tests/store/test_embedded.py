@@ -18,9 +18,9 @@ import pytest
 from sqlalchemy import NullPool, create_engine, text
 
 from lineagelog.errors import EmbeddedError
-from lineagelog.store.embedded import DATA_DIR_VARIABLE, EmbeddedPostgres, default_data_dir
-from lineagelog.store.embedded_binaries import BINARIES_VARIABLE, Account, account_for
-from lineagelog.store.embedded_cluster import Cluster, own_folder, pgdata_of, socket_dir_of
+from lineagelog.postgres.binaries import BINARIES_VARIABLE, Account, account_for
+from lineagelog.postgres.cluster import Cluster, own_folder, pgdata_of, socket_dir_of
+from lineagelog.postgres.embedded import DATA_DIR_VARIABLE, EmbeddedPostgres, default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ not_as_root = pytest.mark.skipif(os.geteuid() == 0, reason="root may write every
 USE = """
 import os, sys
 from pathlib import Path
-from lineagelog.store.embedded import EmbeddedPostgres
+from lineagelog.postgres.embedded import EmbeddedPostgres
 with EmbeddedPostgres(Path(sys.argv[1])) as server:
     if "fork" in sys.argv and os.fork() == 0:
         server.release()

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.generator import generate
 
 from lineagelog.intake import Delivery, Door, load
+from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, Verifier, open_engine
-from lineagelog.store.embedded import EmbeddedPostgres
 
 PAGE = 4096
 

@@ -15,7 +15,8 @@ import pytest
 from lineagelog.errors import StoreReadOnly, StoreTooNew
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader
-from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, migrations, open_engine, tables
+from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
+from lineagelog.store.definition import migrations, tables
 from tests.support import ROOT, connect, encode, event, run_here
 
 from .test_sql_files import CATALOG

@@ -9,8 +9,8 @@ import pytest
 from psycopg import errors
 
 from lineagelog.event.parse import parse
+from lineagelog.postgres.pipeline import Pipeline, Prepared
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.pipeline import Pipeline, Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

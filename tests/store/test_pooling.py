@@ -23,11 +23,12 @@ from sqlalchemy import make_url
 
 from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.event.parse import parse
+from lineagelog.postgres.connection import Connection
+from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
-from lineagelog.store import LogStore, Verdict, Verifier, open_engine, purge
-from lineagelog.store.connection import Connection
-from lineagelog.store.engine import driver_connection
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store import LogStore, Verdict, Verifier, open_engine
+from lineagelog.store.ledgers.forwarding import Forwarding
+from lineagelog.store.upkeep import purge
 from tests.support import connect, encode, event, run_here, serve_process
 
 from .surroundings import SURROUNDINGS, admin
@@ -35,7 +36,7 @@ from .surroundings import SURROUNDINGS, admin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lineagelog.store.embedded import EmbeddedPostgres
+    from lineagelog.postgres.embedded import EmbeddedPostgres
 
 _POOL_SIZE = 2
 """Sessions for all clients together, so that they take turns in them."""

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from lineagelog.errors import StoreError
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.store.log import LogStore, Verdict
-from lineagelog.store.purge import Purged, purge
-from lineagelog.store.schema import sql
-from lineagelog.store.verify import Verifier
+from lineagelog.store.append.log import LogStore, Verdict
+from lineagelog.store.definition.schema import sql
+from lineagelog.store.upkeep.purge import Purged, purge
+from lineagelog.store.upkeep.verify import Verifier
 from tests.support import EXAMPLES, connect
 
 from .contents import TABLES, empty, ids, rows
@@ -209,7 +209,7 @@ def test_cut_offs_that_cannot_be_meant(store: LogStore) -> None:
 
 def test_a_month_in_use_is_deleted_row_by_row(store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that holds a month for long neither stops the purge nor makes writers wait; the month goes later."""
-    monkeypatch.setattr(sys.modules["lineagelog.store.purge"], "ATTEMPTS", 2)  # store.purge is the function
+    monkeypatch.setattr(sys.modules["lineagelog.store.upkeep.purge"], "ATTEMPTS", 2)  # store.purge is the function
     store.append([event(f"run{n}", OLD) for n in range(5)])
     with store.engine.connect() as reader:
         reader.execute(text(f"SELECT count(*) FROM {store.schema.table('ol_event')}"))
@@ -321,7 +321,7 @@ class Stop:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int | None) -> None:
         self.steps = 0
-        module = sys.modules["lineagelog.store.purge"]  # store.purge is the function
+        module = sys.modules["lineagelog.store.upkeep.purge"]  # store.purge is the function
         patiently = module.patiently
 
         def stopping(*arguments: Any, **more: Any) -> Any:

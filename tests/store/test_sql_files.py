@@ -14,11 +14,11 @@ from sqlalchemy import text
 
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.store import generate
-from lineagelog.store import schema as columns
-from lineagelog.store.digest import Digest
-from lineagelog.store.engine import open_engine
-from lineagelog.store.log import LogStore
+from lineagelog.postgres.engine import open_engine
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.definition import generate
+from lineagelog.store.definition import schema as columns
 from tests.support import EXAMPLES, ROOT, connect
 
 from .contents import TABLES, digest_of, empty, keys_of

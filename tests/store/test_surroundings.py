@@ -6,15 +6,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from lineagelog.analysis.analysis import script
 
 from lineagelog.analysis import ANALYSES
-from lineagelog.analysis.analysis import script
 from lineagelog.event.parse import parse
+from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
 from lineagelog.read.script import run_script
-from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engine, purge
-from lineagelog.store.engine import driver_connection
-from lineagelog.store.forwarding import START, Forwarding, Selection
+from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engine
+from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
+from lineagelog.store.upkeep import purge
 from tests.support import ROOT, connect, encode, event, run_here
 
 from .contents import TABLES

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from lineagelog.errors import SettingsError
-from lineagelog.store.log import LogStore
-from lineagelog.store.tokens import REMEMBERED_SECONDS, Scope, Tokens
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.ledgers.tokens import REMEMBERED_SECONDS, Scope, Tokens
 
 if TYPE_CHECKING:
     pass

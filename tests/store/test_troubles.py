@@ -12,8 +12,8 @@ from sqlalchemy import make_url, text
 
 from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
 from lineagelog.event import parse
+from lineagelog.postgres.engine import driver_connection, translate, translated_errors
 from lineagelog.store import LogStore, open_engine
-from lineagelog.store.engine import driver_connection, translate, translated_errors
 from tests.support import encode, event
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, open_engine, views
+from lineagelog.store import LogStore, open_engine
+from lineagelog.store.definition import views
 from tests.analysis.support import between, dataset, day, execution, load, run, run_id_of
 from tests.support import EXAMPLES, connect, event
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lineagelog.kafka.options import ConsumerOptions
     from lineagelog.kafka.supervisor import Link
     from lineagelog.settings import ConsumeSettings, Settings
-    from lineagelog.store.kafka_offsets import Place
+    from lineagelog.store.ledgers.kafka_offsets import Place
 
 _CONNECTIONS = 2
 """One for the writer, one to spare."""
@@ -101,7 +101,7 @@ def _consume(
     settings = session.settings
     options = _options(settings.consume)
     options.check()
-    from lineagelog.store.engine import require_session
+    from lineagelog.postgres.engine import require_session
 
     from .logs import configure_logs
 

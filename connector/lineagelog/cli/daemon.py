@@ -113,7 +113,7 @@ def _metrics(settings: DaemonSettings, connectors: Connectors) -> Iterator[None]
 def _defaults(session: Session) -> Defaults:
     from lineagelog.egeria import Defaults
     from lineagelog.egeria.configuration import place_of
-    from lineagelog.store.embedded import default_data_dir
+    from lineagelog.postgres.embedded import default_data_dir
 
     settings = session.settings
     spool = settings.daemon.spool_dir or (settings.data_dir or default_data_dir()) / "spool"

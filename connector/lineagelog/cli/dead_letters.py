@@ -17,7 +17,7 @@ from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_js
 from .session import Session
 
 if TYPE_CHECKING:
-    from lineagelog.store.dead_letters import DeadLetterRow, DeadLetters, Filter
+    from lineagelog.store.ledgers.dead_letters import DeadLetterRow, DeadLetters, Filter
 
 group = typer.Typer(no_args_is_help=True, help="Look at refused events, try them again, discard them.")
 
@@ -48,7 +48,7 @@ def _list(
     csv: Csv = False,
 ) -> None:
     """List refused events, oldest first, each with the reason and the place that is wrong."""
-    from lineagelog.store.dead_letters import DeadLetters
+    from lineagelog.store.ledgers.dead_letters import DeadLetters
 
     if state not in ("new", "retried", "discarded", "all"):
         raise InputError(f"--state {state!r} is none of new, retried, discarded, all")
@@ -75,7 +75,7 @@ def _show(
     json: Json = False,
 ) -> None:
     """Show why an event was refused, and its bytes as they were received."""
-    from lineagelog.store.dead_letters import DeadLetters
+    from lineagelog.store.ledgers.dead_letters import DeadLetters
 
     with session.store() as store:
         found = DeadLetters(store).get(letter_id)
@@ -115,7 +115,7 @@ def _retry(
     from msgspec.structs import asdict
 
     from lineagelog.intake import Door
-    from lineagelog.store.dead_letters import DeadLetters
+    from lineagelog.store.ledgers.dead_letters import DeadLetters
 
     wanted = _filter(ids, None if ids else "new", reason, source)
     with session.store() as store:
@@ -148,7 +148,7 @@ def _discard(
     json: Json = False,
 ) -> None:
     """Mark refused events as dealt with. They are kept, and no longer counted as new."""
-    from lineagelog.store.dead_letters import DeadLetters
+    from lineagelog.store.ledgers.dead_letters import DeadLetters
 
     if not (ids or reason or source or all_):
         raise InputError("which ones? Give numbers, --reason, --source or --all")
@@ -166,7 +166,7 @@ def _filter(
     until: str | None = None,
 ) -> Filter:
     from lineagelog.read.period import parse_instant
-    from lineagelog.store.dead_letters import Filter
+    from lineagelog.store.ledgers.dead_letters import Filter
 
     now = datetime.now(UTC)
     return Filter(

@@ -17,8 +17,8 @@ from .session import Session
 if TYPE_CHECKING:
     from lineagelog.read import Status
     from lineagelog.store import LogStore
-    from lineagelog.store.health import Access, Server
-    from lineagelog.store.kafka_offsets import OffsetRow
+    from lineagelog.store.ledgers.kafka_offsets import OffsetRow
+    from lineagelog.store.upkeep.health import Access, Server
 
 _MAJORS: Final = range(15, 19)
 _ENCODING: Final = "UTF8"
@@ -67,7 +67,7 @@ def _print(checks: list[Check]) -> None:
 
 def _checks(store: LogStore) -> Iterator[Check]:
     from lineagelog.read import Reader
-    from lineagelog.store.health import look_at_access, look_at_server
+    from lineagelog.store.upkeep.health import look_at_access, look_at_server
 
     server = look_at_server(store.engine, store.schema)
     yield from check_server(server)
@@ -133,7 +133,7 @@ def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]
 
 def check_status(status: Status, server: Server, now: datetime) -> Iterator[Check]:
     """Judge the figures of the store."""
-    from lineagelog.store import tables
+    from lineagelog.store.definition import tables
 
     is_old = status.version < tables.VERSION
     yield Check("store", f"version {status.version}", _init(server, " as the owner") if is_old else None)

@@ -22,8 +22,8 @@ from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder, ForwardTarget, Sender, Sent
-    from lineagelog.store.forwarding import CursorRow, Forwarding, Known, LetterRow
-    from lineagelog.store.unforwarded import Wish
+    from lineagelog.store.ledgers.forwarding import CursorRow, Forwarding, Known, LetterRow
+    from lineagelog.store.upkeep.unforwarded import Wish
 
 _STATUS: Final = (
     "target",
@@ -119,7 +119,7 @@ def _run(
 @command(group, "status", "lineagelog forward status", "lineagelog forward status --json | jq .lag_events")
 def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
     """Show how far behind each target is, in events and seconds, how fast it goes, and what is wrong with it."""
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     with session.store() as store:
         forwarding = Forwarding(store.engine, store.schema)
@@ -140,7 +140,7 @@ def _rebase(
     yes: Annotated[bool, typer.Option("--yes", help="Nothing writes to the store now.")] = False,
 ) -> None:
     """Once after a restore from pg_dump: let forwarding go on where it was, in the new database cluster."""
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     if not yes:
         raise SettingsError("rebase rewrites the events' order of arrival: stop all writers, then say --yes")
@@ -158,7 +158,7 @@ def _forget(
     import structlog
 
     from lineagelog.shown import mask_text
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     from .logs import configure_logs
 
@@ -189,7 +189,7 @@ def _list(
     """List events that a target refused, oldest first, with what it said."""
     from msgspec.structs import asdict
 
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     if state not in ("parked", "delivered", "skipped", "gone", "all"):
         raise InputError(f"--state {state!r} is none of parked, delivered, skipped, gone, all")
@@ -221,7 +221,7 @@ def _skip(
 ) -> None:
     """Give parked events of a target up: they are not listed any more. The log keeps them."""
     from lineagelog.forward import find_target
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     if bool(ids) is every:
         raise SettingsError("say which: the numbers of parked events, or --all")
@@ -237,7 +237,7 @@ def _probe(session: Session, name: str, *, json: bool) -> int:
 
     from lineagelog.forward import find_target
     from lineagelog.forward.probe import probe, require_http
-    from lineagelog.store.forwarding import Forwarding, Known
+    from lineagelog.store.ledgers.forwarding import Forwarding, Known
 
     target = find_target(name, session.settings.forward)
     require_http(target)
@@ -258,7 +258,7 @@ def _probe(session: Session, name: str, *, json: bool) -> int:
 
 def status_row(forwarding: Forwarding, name: str, row: CursorRow | None) -> dict[str, Any]:
     """How a target is doing; ``row`` is None if it was never forwarded to."""
-    from lineagelog.store.forwarding import START
+    from lineagelog.store.ledgers.forwarding import START
 
     lag = forwarding.lag(row.position if row and row.is_begun else START)
     learnt = (row.learnt if row else None) or {}
@@ -289,7 +289,7 @@ def wishes_of(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Wish]:
     if not sections:
         return {}
     from lineagelog.forward import read_target
-    from lineagelog.store.unforwarded import Wish
+    from lineagelog.store.upkeep.unforwarded import Wish
 
     targets = [read_target(name, values) for name, values in sections.items()]
     return {target.name: Wish(target.selection, target.start == "beginning") for target in targets}
@@ -324,7 +324,7 @@ def _kafka_opener() -> Callable[[ForwardTarget], Sender]:
 
 def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -> tuple[Forwarder, Forwarding]:
     from lineagelog.forward import Forwarder, find_target
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     from .logs import configure_logs
 
@@ -358,7 +358,7 @@ def _total(
     follow: bool,
 ) -> int | None:
     """Events that a progress bar runs to; None without one."""
-    from lineagelog.store.forwarding import START
+    from lineagelog.store.ledgers.forwarding import START
 
     if follow or not sys.stderr.isatty():
         return None
@@ -424,6 +424,6 @@ def _survey_text(target: ForwardTarget, found: dict[str, int]) -> str:
 
 
 def _names() -> tuple[str, ...]:
-    from lineagelog.store.forwarding import LetterRow
+    from lineagelog.store.ledgers.forwarding import LetterRow
 
     return LetterRow.__struct_fields__

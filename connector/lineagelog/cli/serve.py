@@ -80,7 +80,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
     from lineagelog.read import Reader
     from lineagelog.server import HttpServer, Limits, create_app
     from lineagelog.store import open_engine
-    from lineagelog.store.tokens import Tokens
+    from lineagelog.store.ledgers.tokens import Tokens
 
     from .serve_forward import beside
 

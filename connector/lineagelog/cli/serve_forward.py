@@ -134,7 +134,7 @@ def beside(store: LogStore, targets: Sequence[ForwardTarget]) -> Iterator[Beside
     """Forwarding with connections of its own, so that it never waits for the server's, nor the server for them."""
     from lineagelog.forward import Background
     from lineagelog.store import open_engine
-    from lineagelog.store.forwarding import Forwarding
+    from lineagelog.store.ledgers.forwarding import Forwarding
 
     # of each target the lease and the reading; and the status
     engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=2 * len(targets) + 1)

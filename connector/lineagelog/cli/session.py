@@ -64,8 +64,8 @@ class Session:
         unless ``check`` is false. ``patience`` is open_engine's. With ``on_restart`` our own database is started again
         should it die, and that told.
         """
+        from lineagelog.postgres.pulse import PATIENCE
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
-        from lineagelog.store.pulse import PATIENCE
 
         schema = LogStoreSchema(self.settings.schema_name)
         with self.database(on_restart) as url:
@@ -83,7 +83,7 @@ class Session:
         if self.settings.database is not None:
             yield with_password(self.settings.database, self.settings.database_password_file)
             return
-        from lineagelog.store.embedded import EmbeddedPostgres
+        from lineagelog.postgres.embedded import EmbeddedPostgres
 
         with EmbeddedPostgres(self.settings.data_dir, on_progress=say) as server, ExitStack() as watch:
             if on_restart is not None:
@@ -93,7 +93,7 @@ class Session:
 
 def ensure(store: LogStore, *, create: bool) -> None:
     """Check that the tables are there and of this version; make or migrate them if asked to."""
-    from lineagelog.store import tables
+    from lineagelog.store.definition import tables
 
     try:
         version = store.check_version()

@@ -15,7 +15,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.read import Status
-    from lineagelog.store.kafka_offsets import OffsetRow
+    from lineagelog.store.ledgers.kafka_offsets import OffsetRow
 
 
 def register(app: typer.Typer) -> None:

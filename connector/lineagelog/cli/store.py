@@ -54,7 +54,7 @@ def _init(
 
 
 def _make_months(store: LogStore, months: int) -> None:
-    from lineagelog.store.health import make_partitions
+    from lineagelog.store.upkeep.health import make_partitions
 
     count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
     put(f"partitions are there for {count} months")
@@ -63,7 +63,8 @@ def _make_months(store: LogStore, months: int) -> None:
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")
 def _ddl(session: Session) -> None:
     """Print the SQL statements that `store init` runs. Needs no database."""
-    from lineagelog.store import LogStoreSchema, views
+    from lineagelog.store import LogStoreSchema
+    from lineagelog.store.definition import views
 
     schema = LogStoreSchema(session.settings.schema_name)
     for statement in (*schema.script(), "BEGIN", *views.statements(schema), "COMMIT"):
@@ -154,7 +155,7 @@ def _purge(
     Refuses, with a count per target, where events would go that a target of `forward` has not got yet.
     """
     from lineagelog.read.period import parse_age
-    from lineagelog.store.purge import purge
+    from lineagelog.store.upkeep.purge import purge
 
     from .forward import wishes_of
 

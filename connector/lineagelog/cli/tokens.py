@@ -14,7 +14,7 @@ from .printing import Csv, Json, JsonLines, form_of, print_json, print_rows, put
 from .session import Session
 
 if TYPE_CHECKING:
-    from lineagelog.store.tokens import Token
+    from lineagelog.store.ledgers.tokens import Token
 
 group = typer.Typer(no_args_is_help=True, help="Make, list and end bearer tokens of the HTTP server.")
 
@@ -46,7 +46,7 @@ def _create(
 
     From the first token on, the server lets nobody in without one.
     """
-    from lineagelog.store.tokens import Tokens
+    from lineagelog.store.ledgers.tokens import Tokens
 
     ends = _expiry(expires, datetime.now(UTC))
     with session.store() as store:
@@ -62,7 +62,7 @@ def _create(
 @command(group, "list", "lineagelog tokens list", "lineagelog tokens list --json | jq .name")
 def _list(session: Session, json: JsonLines = False, csv: Csv = False) -> None:
     """List tokens, also those that have ended; never the secret itself."""
-    from lineagelog.store.tokens import Tokens
+    from lineagelog.store.ledgers.tokens import Tokens
 
     with session.store() as store:
         found = Tokens(store.engine, store.schema).list()
@@ -75,7 +75,7 @@ def _revoke(
     token_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `tokens list` shows.")],
 ) -> None:
     """End a token; servers that run notice within seconds."""
-    from lineagelog.store.tokens import Tokens
+    from lineagelog.store.ledgers.tokens import Tokens
 
     with session.store() as store:
         ended = Tokens(store.engine, store.schema).revoke(token_id)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from lineagelog.store.forwarding import Forwarding
+from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .forwarder import Forwarder, Observer, Sent
 from .sending import OpenSender

@@ -12,7 +12,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from lineagelog.errors import TargetUnavailable
-from lineagelog.store.forwarding import Letter
+from lineagelog.store.ledgers.forwarding import Letter
 
 from .pace import Pace, StoppedError
 from .sending import Answer, Item, Sender, Verdict

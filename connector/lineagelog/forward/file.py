@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import IO, Any, Final
 
 from lineagelog.errors import SettingsError, TargetBusy
-from lineagelog.store.forwarding import Learnt
+from lineagelog.store.ledgers.forwarding import Learnt
 
 from .sending import DELIVERED, Answer, Item, Verdict
 from .target import ForwardTarget

@@ -18,7 +18,7 @@ from lineagelog.errors import LineageLogError, StoreError, StoreReadOnly, StoreU
 from lineagelog.event.received import as_received
 from lineagelog.event.redaction import redact
 from lineagelog.shown import mask_text
-from lineagelog.store.forwarding import (
+from lineagelog.store.ledgers.forwarding import (
     NOT_BEGUN,
     START,
     Forwarding,

@@ -13,7 +13,7 @@ import httpx2
 
 from lineagelog.errors import SettingsError
 from lineagelog.shown import mask_text
-from lineagelog.store.forwarding import Learnt
+from lineagelog.store.ledgers.forwarding import Learnt
 
 from .answers import BUSY, TOO_LARGE, answer_of, answers_of_batch
 from .auth import Credentials, TokenError

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from lineagelog.store.forwarding import Learnt
+from lineagelog.store.ledgers.forwarding import Learnt
 
 from .target import ForwardTarget
 

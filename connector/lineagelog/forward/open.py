@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lineagelog.errors import SettingsError
-from lineagelog.store.forwarding import Known
+from lineagelog.store.ledgers.forwarding import Known
 
 from .sending import Sender
 from .target import ForwardTarget, Kind

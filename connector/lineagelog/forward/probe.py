@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.errors import SettingsError
-from lineagelog.store.forwarding import Known, Learnt
+from lineagelog.store.ledgers.forwarding import Known, Learnt
 
 from .http import NO_BATCH, HttpSender
 from .learnt import endpoint_of, habits_of

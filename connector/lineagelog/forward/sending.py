@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from lineagelog.store.forwarding import Known, Learnt, StoredEvent
+from lineagelog.store.ledgers.forwarding import Known, Learnt, StoredEvent
 
 from .target import ForwardTarget
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from lineagelog.errors import SettingsError
 from lineagelog.settings import expand, read_text
 from lineagelog.shown import mask_text
-from lineagelog.store.forwarding import Selection
+from lineagelog.store.ledgers.forwarding import Selection
 
 RESERVED: Final = frozenset(("run", "status", "parked", "rebase", "forget"))
 """Words of the command line, which no target can be called."""

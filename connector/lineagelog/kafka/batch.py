@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from lineagelog.store.kafka_offsets import Move, Place
+from lineagelog.store.ledgers.kafka_offsets import Move, Place
 
 from .records import Item, positions_of
 

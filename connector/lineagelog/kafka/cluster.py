@@ -16,7 +16,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from msgspec import Struct
 
 from lineagelog.errors import KafkaError, SettingsError
-from lineagelog.store.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import Place
 
 from .options import ConsumerOptions, text_of
 

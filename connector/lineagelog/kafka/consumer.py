@@ -28,7 +28,7 @@ from lineagelog.errors import KafkaError, LineageLogError
 from lineagelog.intake import Door
 from lineagelog.intake.bulk import rare_collections
 from lineagelog.intake.group import place_of
-from lineagelog.store.kafka_offsets import Claim, KafkaOffsets, LostPlaces, Place
+from lineagelog.store.ledgers.kafka_offsets import Claim, KafkaOffsets, LostPlaces, Place
 
 from .batch import Batch, Record
 from .cluster import Cluster, answered, topic_id_of

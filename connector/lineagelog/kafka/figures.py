@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from lineagelog.store.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import Place
 
 VERDICTS: Final = ("stored", "duplicate", "expired", "dead")
 _SUMS: Final = ("records", "tombstones", "batches", "read", *VERDICTS, "fenced", "rebalances", "skipped")

@@ -13,7 +13,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.forward.sending import DELIVERED, DETAIL_LENGTH, Answer, Item, Verdict
 from lineagelog.forward.target import ForwardTarget
 from lineagelog.shown import mask_text
-from lineagelog.store.forwarding import Learnt
+from lineagelog.store.ledgers.forwarding import Learnt
 
 _FLUSH_SECONDS: Final = 1.0
 _TOO_LARGE: Final = frozenset((KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.INVALID_MSG))

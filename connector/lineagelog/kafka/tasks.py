@@ -13,7 +13,7 @@ from lineagelog.errors import ClaimLost, LineageLogError
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.intake.group import place_of
 from lineagelog.store import LogStore, Verdict
-from lineagelog.store.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Place, Start
 
 from .batch import Batch
 from .cluster import Cluster, Extent

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from lineagelog.analysis import Analysis, Finding, Joins
 from lineagelog.errors import AnalysisStopped
 from lineagelog.resources import sql_text
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from .rows import Window
 from .script import run_script

@@ -16,9 +16,9 @@ from sqlalchemy.dialects.postgresql import JSONPATH
 
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.store import tables
-from lineagelog.store.digest import Digest
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from .rows import RunDataset
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Uuid, bindparam, exists, literal, tuple_
 
 from lineagelog.event.canonical import name_key
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from .bound import Bound
 from .cursor import Key

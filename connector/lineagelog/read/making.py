@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct, structs
 
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from .rows import Assertion, EventRow, Run, RunDataset, Test
 

@@ -12,9 +12,9 @@ from msgspec import structs
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Engine, Select, Text, cast, func, literal, select
 
 from lineagelog.event.run_ids import stored_run_id
-from lineagelog.store import tables
-from lineagelog.store.engine import translated_errors
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.postgres.engine import translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from . import making
 from .bound import Bound

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Text, exists, func, literal, or_, select, tuple_
 
-from lineagelog.store import tables
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 from . import making
 from .bound import Bound, Execute

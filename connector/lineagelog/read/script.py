@@ -12,8 +12,8 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from lineagelog.errors import AnalysisStopped
-from lineagelog.store.engine import driver_connection, translated_errors
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.definition.schema import LogStoreSchema
 
 _VARIABLE: Final = re.compile(r":'(\w+)'")
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)

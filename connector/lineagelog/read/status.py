@@ -8,10 +8,10 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, func, select, text
 
-from lineagelog.store import tables
-from lineagelog.store.engine import translated_errors
-from lineagelog.store.kafka_offsets import OffsetRow, offset_rows
-from lineagelog.store.schema import LogStoreSchema
+from lineagelog.postgres.engine import translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.ledgers.kafka_offsets import OffsetRow, offset_rows
 
 from .making import utc
 

@@ -15,8 +15,9 @@ try:
 except ImportError as _problem:
     raise ImportError("the lineage SDK needs openlineage-python: pip install 'lineagelog[sdk]'") from _problem
 
+from lineagelog.sdk.delivery.emitter import configure, flush
+
 from . import connectors
-from .emitter import configure, flush
 from .events import EventType
 from .facets import column_lineage_facet, schema_facet
 from .parents import RunRef, propagate

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from lineagelog.sdk.lookups.databases import DEFAULT_SECONDS, DbApiSchemas, SqlAlchemySchemas, is_pool_proxy, within
+from lineagelog.sdk.lookups.unwrapping import LeftAloneError
 from lineagelog.shown import mask_text
 
-from .databases import DEFAULT_SECONDS, DbApiSchemas, SqlAlchemySchemas, is_pool_proxy, within
 from .facets import complete_facet, schema_fields
 from .guard import describe, guarded, log, warn_once
-from .unwrapping import LeftAloneError
 
 if TYPE_CHECKING:
     from .datasets import Datasets

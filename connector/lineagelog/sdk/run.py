@@ -13,17 +13,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from lineagelog.sdk.delivery.emitter import Emitter, emitter
+from lineagelog.sdk.delivery.process import is_child
 from lineagelog.shown import mask_text, mask_tree
 
 from . import events, parents
 from .connectors import add_schemas
 from .datasets import Datasets
-from .emitter import Emitter, emitter
 from .events import EventType
 from .facets import Facet, complete_facet, engine_facet, error_facet, job_type_facet
 from .guard import describe, guarded, warn_once
 from .parents import Ancestry, RunRef
-from .process import is_child
 from .template import Template, load_template
 
 if TYPE_CHECKING:

@@ -27,13 +27,13 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport import Config, HttpConfig, HttpTransport, Transport, get_default_factory
 
 from lineagelog.errors import InputError, SettingsError
+from lineagelog.sdk.delivery import lives, process
+from lineagelog.sdk.delivery.courier import Courier, MemoryQueue, Pace, TryLaterError
+from lineagelog.sdk.delivery.lives import Lives, is_owned
 from lineagelog.spool import DEFAULT_MAX_BYTES, Spool, SpoolReader
 
-from . import lives, process
-from .courier import Courier, MemoryQueue, Pace, TryLaterError
 from .events import Event, event_from_plain
 from .guard import describe, warn_once
-from .lives import Lives, is_owned
 
 _NOT_ALLOWED: Final = frozenset((401, 403))
 _UNSUPPORTED: Final = frozenset((404, 405, 501))

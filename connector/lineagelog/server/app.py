@@ -13,10 +13,10 @@ import structlog
 from lineagelog.event.parse import Check
 from lineagelog.intake import Door
 from lineagelog.intake.group import place_of
+from lineagelog.postgres.pulse import pulse_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
-from lineagelog.store.pulse import pulse_of
-from lineagelog.store.tokens import Tokens
+from lineagelog.store.ledgers.tokens import Tokens
 
 from .answers import Answer, Refusal
 from .auth import Guard, credential

@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from lineagelog.errors import LineageLogError, SettingsError
-from lineagelog.store.tokens import Grant, Scope, Tokens
+from lineagelog.store.ledgers.tokens import Grant, Scope, Tokens
 
 from .answers import Refusal, not_stored
 from .waits import Waits

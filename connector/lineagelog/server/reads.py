@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from lineagelog.errors import InputError
 from lineagelog.read import EventRow, Listing, Reader
-from lineagelog.store.tokens import Grant
+from lineagelog.store.ledgers.tokens import Grant
 
 from .answers import Answer, Refusal, json_answer
 from .query import Query, bad, filters

@@ -13,7 +13,7 @@ from lineagelog.errors import LineageLogError
 from lineagelog.event.model import Event, Rejected
 from lineagelog.intake import Door, GroupCommit, Lanes, Outcome, Submission, TooManyEventsError, split
 from lineagelog.intake.group import HEAVY_BYTES
-from lineagelog.store.tokens import Grant, Scope
+from lineagelog.store.ledgers.tokens import Grant, Scope
 
 from . import answers
 from .answers import Answer, Member, Refusal

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lineagelog.errors import LineageLogError, StoreError
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
-from lineagelog.store.tokens import Scope
+from lineagelog.store.ledgers.tokens import Scope
 
 from . import openapi, reads
 from .answers import RETRY_UNAVAILABLE, Answer, Refusal, json_answer, not_stored

@@ -1,13 +1,13 @@
 """The log store in PostgreSQL: its definition, its writer, and its upkeep."""
 
-from .dead_letters import DeadLetterRow, DeadLetters, Filter, Retried
-from .engine import open_engine
-from .log import Appended, InTransaction, LogStore, Verdict
-from .purge import Purged, purge
-from .schema import LogStoreSchema
-from .statistics import gather_statistics
-from .tokens import Grant, Scope, Token, Tokens
-from .verify import Checked, Difference, Verifier
+from lineagelog.postgres.engine import open_engine
+from lineagelog.store.append.log import Appended, InTransaction, LogStore, Verdict
+from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.ledgers.dead_letters import DeadLetterRow, DeadLetters, Filter, Retried
+from lineagelog.store.ledgers.tokens import Grant, Scope, Token, Tokens
+from lineagelog.store.upkeep.purge import Purged, purge
+from lineagelog.store.upkeep.statistics import gather_statistics
+from lineagelog.store.upkeep.verify import Checked, Difference, Verifier
 
 __all__ = [
     "Appended",

@@ -15,10 +15,9 @@ from msgspec import Struct
 from sqlalchemy import Column, Engine, func, insert, or_, select, update
 
 from lineagelog.errors import SettingsError
-
-from . import tables
-from .engine import translated_errors
-from .schema import LogStoreSchema
+from lineagelog.postgres.engine import translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 PREFIX: Final = "llg_"
 """What every token begins with, so that scanners for leaked secrets can tell it."""

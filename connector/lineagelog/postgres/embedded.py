@@ -23,9 +23,9 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from lineagelog.errors import EmbeddedError
+from lineagelog.postgres.binaries import account_for, check_reachable, find_binaries
+from lineagelog.postgres.cluster import PORT, USER, Cluster, pgdata_of, socket_dir_of
 from lineagelog.settings import expand
-from lineagelog.store.embedded_binaries import account_for, check_reachable, find_binaries
-from lineagelog.store.embedded_cluster import PORT, USER, Cluster, pgdata_of, socket_dir_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

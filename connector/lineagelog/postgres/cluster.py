@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineagelog.errors import EmbeddedError
-from lineagelog.store.embedded_binaries import Account, Binaries, run_checked
+from lineagelog.postgres.binaries import Account, Binaries, run_checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,14 +20,14 @@ from msgspec import Struct, structs
 from psycopg import errors as pg
 
 from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
+from lineagelog.postgres.connection import Connection
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.postgres.patience import patiently
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.partitions import advisory_key
+from lineagelog.store.definition.schema import LogStoreSchema
 
-from . import tables
-from .connection import Connection
-from .engine import driver_connection, translated_errors
-from .log import LogStore
-from .partitions import advisory_key
-from .patience import patiently
-from .schema import LogStoreSchema
 from .unforwarded import Owed, Unforwarded, Wish
 
 STATEMENT_TIMEOUT: Final = "30s"

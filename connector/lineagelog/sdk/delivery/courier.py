@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lineagelog.errors import SpoolBusy, SpoolError
+from lineagelog.sdk.guard import describe, warn_once
 
 from . import process
-from .guard import describe, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

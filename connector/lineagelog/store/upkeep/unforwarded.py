@@ -10,10 +10,9 @@ import psycopg
 from msgspec import Struct
 
 from lineagelog.errors import StoreError
-
-from . import tables
-from .forwarding import FOREIGN, NOT_BEGUN, START, WANTED, Position, Selection, wanted_values
-from .schema import LogStoreSchema
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.ledgers.forwarding import FOREIGN, NOT_BEGUN, START, WANTED, Position, Selection, wanted_values
 
 
 class Wish(Struct, frozen=True):

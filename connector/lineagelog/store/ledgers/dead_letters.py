@@ -11,11 +11,10 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Select, func, select, update
 
 from lineagelog.event.model import Event, Rejected
-
-from . import tables
-from .engine import driver_connection, translated_errors
-from .log import LogStore
-from .writer import dead_letter_texts
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.append.writer import dead_letter_texts
+from lineagelog.store.definition import tables
 
 RETRY_AT_ONCE: Final = 200
 """Letters that are tried again in one transaction …"""

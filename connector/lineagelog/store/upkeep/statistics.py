@@ -7,9 +7,9 @@ from typing import Final
 import psycopg
 from sqlalchemy import Engine
 
-from . import tables
-from .engine import driver_connection, translated_errors
-from .schema import LogStoreSchema
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 _DIGEST: Final = tuple(name for name in tables.DATA_TABLES if name != tables.EVENT_TABLE)
 """Raw events are read by their indexes alone."""

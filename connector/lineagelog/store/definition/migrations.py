@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from lineagelog.postgres.blocks import do_block
+
 from . import tables
-from .blocks import do_block
 
 type Qualified = Callable[[str], str]
 """A table's name in SQL, qualified and quoted (`LogStoreSchema.table`)."""

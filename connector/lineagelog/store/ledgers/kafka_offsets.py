@@ -17,10 +17,9 @@ from psycopg.rows import class_row
 from sqlalchemy import Engine
 
 from lineagelog.errors import ClaimLost
-
-from . import tables
-from .engine import driver_connection, translated_errors
-from .schema import LogStoreSchema
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.schema import LogStoreSchema
 
 
 class Place(NamedTuple):

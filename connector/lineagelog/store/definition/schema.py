@@ -48,10 +48,10 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
 
 from lineagelog.errors import SettingsError
+from lineagelog.postgres.blocks import do_block
+from lineagelog.postgres.connection import SEARCH_PATH
 
 from . import migrations, tables
-from .blocks import do_block
-from .connection import SEARCH_PATH
 from .merge import run_dataset_merge, run_merge
 from .tables import Time
 

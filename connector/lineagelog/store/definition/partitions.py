@@ -12,8 +12,8 @@ import psycopg
 from psycopg import errors as pg
 
 from lineagelog.errors import PartitionMissing
+from lineagelog.postgres.patience import patiently
 
-from .patience import patiently
 from .schema import LogStoreSchema
 
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099

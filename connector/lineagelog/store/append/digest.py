@@ -14,9 +14,8 @@ from typing import Any, Final
 from lineagelog.event.canonical import content_key, name_key
 from lineagelog.event.model import DatasetSighting, Event, RunSighting
 from lineagelog.event.times import to_microseconds
-
-from .merge import STATUS_RANK
-from .tables import DATASET_REGISTERS
+from lineagelog.store.definition.merge import STATUS_RANK
+from lineagelog.store.definition.tables import DATASET_REGISTERS
 
 _content_key = lru_cache(maxsize=4096)(content_key)
 """Schemas and lineage come again with every run; hashing them anew would cost more than finding them."""

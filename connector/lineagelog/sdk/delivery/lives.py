@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lineagelog.errors import SpoolError
+from lineagelog.sdk.events import event_time
+from lineagelog.sdk.facets import complete_facet
+from lineagelog.sdk.guard import describe, guarded, warn_once
 from lineagelog.spool import is_same_file, try_lock
-
-from .events import event_time
-from .facets import complete_facet
-from .guard import describe, guarded, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,14 +18,14 @@ from sqlalchemy.sql.expression import ClauseElement
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
+from lineagelog.postgres.pipeline import Pipeline, Prepared
+from lineagelog.postgres.wire import TIME_OID, ColumnType, array, column_type, copy_parts, time_of, time_value
+from lineagelog.store.definition import schema as columns
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.partitions import advisory_key
+from lineagelog.store.definition.schema import LogStoreSchema, sql, sql_numbered
 
-from . import schema as columns
-from . import tables
 from .digest import Digest
-from .partitions import advisory_key
-from .pipeline import Pipeline, Prepared
-from .schema import LogStoreSchema, sql, sql_numbered
-from .wire import TIME_OID, ColumnType, array, column_type, copy_parts, time_of, time_value
 
 COPY_FROM: Final = 100
 """From this many events on COPY beats INSERT: it skips the tuple store of unnest and inserts rows page-wise."""

@@ -16,12 +16,12 @@ from sqlalchemy import Engine, select
 
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
+from lineagelog.postgres.engine import driver_connection, translate, translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.creation import create, refuse_later
+from lineagelog.store.definition.partitions import MISSING_PARTITION, Partitions, months_of
+from lineagelog.store.definition.schema import LogStoreSchema
 
-from . import tables
-from .creation import create, refuse_later
-from .engine import driver_connection, translate, translated_errors
-from .partitions import MISSING_PARTITION, Partitions, months_of
-from .schema import LogStoreSchema
 from .writer import BatchWriter, DeadLetter
 
 _ATTEMPTS: Final = 6

@@ -9,10 +9,10 @@ from msgspec import Struct
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
-from . import tables
-from .engine import driver_connection, translated_errors
-from .partitions import Partitions, months_of
-from .schema import LogStoreSchema
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.partitions import Partitions, months_of
+from lineagelog.store.definition.schema import LogStoreSchema
 
 _TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE, tables.KAFKA_OFFSET_TABLE)
 _SERVER: Final = """

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from psycopg import sql
 
+from lineagelog.postgres.blocks import do_block
 from lineagelog.resources import sql_text
 
 from . import tables
-from .blocks import do_block
 from .migrations import same_rights
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import psycopg
 from msgspec import Struct
 
 from lineagelog.errors import SettingsError, StoreTooNew
+from lineagelog.postgres.connection import Connection
+from lineagelog.postgres.patience import patiently
 
 from . import migrations, tables, views
-from .connection import Connection
 from .partitions import advisory_key
-from .patience import patiently
 from .schema import LogStoreSchema
 
 ATTEMPTS: Final = 40

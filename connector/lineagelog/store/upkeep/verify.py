@@ -18,15 +18,14 @@ from msgspec import Struct
 from lineagelog.event.canonical import canonical, name_key
 from lineagelog.event.model import Event
 from lineagelog.event.parse import decode, parse
-
-from . import schema as columns
-from . import tables
-from .digest import Digest
-from .engine import driver_connection, translated_errors
-from .log import LogStore
-from .partitions import advisory_key
-from .pipeline import Pipeline
-from .writer import BatchWriter
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.postgres.pipeline import Pipeline
+from lineagelog.store.append.digest import Digest
+from lineagelog.store.append.log import LogStore
+from lineagelog.store.append.writer import BatchWriter
+from lineagelog.store.definition import schema as columns
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.partitions import advisory_key
 
 CHUNK: Final = 500
 """Run ids per transaction."""

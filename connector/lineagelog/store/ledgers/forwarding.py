@@ -15,11 +15,10 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from lineagelog.errors import StoreUnavailable, TargetBusy
-
-from . import tables
-from .engine import driver_connection, translated_errors
-from .partitions import advisory_key
-from .schema import LogStoreSchema
+from lineagelog.postgres.engine import driver_connection, translated_errors
+from lineagelog.store.definition import tables
+from lineagelog.store.definition.partitions import advisory_key
+from lineagelog.store.definition.schema import LogStoreSchema
 
 LAG_COUNTED: Final = 1_000_000
 """Events behind are counted up to this many."""

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 from openlineage.client.client import OpenLineageClient
 from openlineage.client.event_v2 import RunEvent
 
+from lineagelog.sdk.config import SdkConfig, load_config
+from lineagelog.sdk.events import EventType
+from lineagelog.sdk.guard import describe, forget_warnings, guarded, warn_once
+from lineagelog.sdk.transport import BatchTransport, mind_pages, take_own_session, warn_of_loss
+
 from . import lives, process
-from .config import SdkConfig, load_config
 from .courier import Courier, MemoryQueue, Pace
-from .events import EventType
-from .guard import describe, forget_warnings, guarded, warn_once
-from .transport import BatchTransport, mind_pages, take_own_session, warn_of_loss
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
 
-    from .events import Event
+    from lineagelog.sdk.events import Event
 
 _QUICK: Final = frozenset(("noop", "console", "async_http"))
 _MAX_WAITING: Final = 10_000

@@ -1,0 +1,1 @@
+"""PostgreSQL itself: engine and connections, its wire format, and the embedded cluster."""

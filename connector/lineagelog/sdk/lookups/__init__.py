@@ -1,0 +1,1 @@
+"""Schemas of datasets from the job's own connections, which are left as they were found."""

@@ -1,0 +1,1 @@
+"""What the store is: tables, statements, views, migrations, partitions."""

@@ -1,0 +1,1 @@
+"""What others need remembered: tokens, dead letters, offsets of Kafka, cursors of forwarding."""

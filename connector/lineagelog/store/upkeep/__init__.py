@@ -1,0 +1,1 @@
+"""What keeps the store right and small: purge, verify, statistics, health."""
