@@ -72,8 +72,8 @@ def put(text: object = "", *, err: bool = False, flush: bool = False) -> None:
 
 
 def tell(text: object) -> None:
-    """Print a line on stderr: what is beside the result, or wrong."""
-    print(line_for_people(str(text)), file=sys.stderr)
+    """Print a line on stderr at once: what is beside the result, or wrong."""
+    print(line_for_people(str(text)), file=sys.stderr, flush=True)
 
 
 def put_exactly(text: str) -> None:
