@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import psycopg
 from psycopg.waiting import Ready
@@ -102,13 +102,15 @@ def _deadline(seconds: float) -> Check:
 
 def _bound(connection: psycopg.Connection[Any], check: Check) -> None:
     """Let every wait of the connection be looked at; one that is given up closes it, for what comes is unknown."""
-    wait = connection.wait
+    wait, known = type(connection).wait, ref(connection)  # no circle: a connection that is dropped ends at once
 
     def bounded(generator: Any, *arguments: Any, **options: Any) -> Any:
+        ours = known()
+        assert ours is not None  # noqa: S101  # whoever calls has it
         try:
-            return wait(_looked_at(generator, check), *arguments, **options)
+            return wait(ours, _looked_at(generator, check), *arguments, **options)
         except NoAnswerError:
-            connection.close()
+            ours.close()
             raise
 
     setattr(connection, "wait", bounded)  # noqa: B010  # of this one connection, whatever its class
