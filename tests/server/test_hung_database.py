@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lineagelog.errors import StoreUnavailable
+from lineagelog.postgres.connection import Connection
 from lineagelog.read import Reader
 from lineagelog.server import Limits, create_app
 from lineagelog.store import LogStore, open_engine
@@ -104,3 +106,33 @@ def test_a_slow_database_is_not_a_hung_one(store: LogStore, store_url: str) -> N
         sender.join(60)
     assert answers == [201]
     assert count(store) == 2
+
+
+def test_a_silent_database_is_not_tried_again_by_every_request(
+    store_url: str, store: LogStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once nobody has answered, one thread asks; all others are refused at once, until somebody answers it."""
+    opened: list[str] = []
+    original = Connection.opened.__func__
+    monkeypatch.setattr(
+        Connection, "opened", classmethod(lambda cls, *given: opened.append("x") or original(cls, *given))
+    )
+    with proxied(store_url) as (proxy, url):
+        engine = open_engine(url, pool_size=1, patience=1, connect_timeout=2)
+        through = LogStore(engine)
+        assert through.check_version() > 0
+        proxy.swallow()
+        with pytest.raises(StoreUnavailable, match="answer"):
+            through.check_version()
+        opened.clear()
+        for _ in range(5):
+            with pytest.raises(StoreUnavailable, match="answer"):
+                through.check_version()
+        assert opened == []
+        proxy.flow()
+        end = time.monotonic() + 120
+        while not opened:
+            assert time.monotonic() < end
+            with contextlib.suppress(StoreUnavailable):
+                through.check_version()
+        engine.dispose()

@@ -71,6 +71,7 @@ def open_engine(
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, _arguments: Any, parameters: dict[str, Any]) -> Connection:
+        pulse.require()
         known = {name: value for name, value in parameters.items() if name != "pooling"}
         return Connection.opened(pooling, idle_in_transaction, known, pulse.bind)
 

@@ -3,6 +3,9 @@
 A stopped server, or a proxy that swallows bytes, leaves the socket open and says nothing: the driver would wait for
 ever. Whoever has waited for longer than a patience asks on a connection of its own whether anybody is there; if nobody
 answers, the wait ends with an error and the connection is closed. A statement that takes hours goes on.
+
+Once nobody has answered, the database is taken for silent: further waits end soon and no connection is tried, but for
+the one of a thread that asks again and again until somebody answers.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ PATIENCE: Final = 10.0
 """Seconds without a word before it is asked whether the database lives, and seconds for the answer."""
 _FRESH: Final = 1.0
 """Seconds for which an answer counts for others that wait, too."""
+_SOON: Final = 0.5
+"""Seconds that a wait may take while the database is silent."""
 _RARELY: Final = 10
 """A wait that was found well is looked at again when it is longer by this part."""
 _ANSWERED: Final = "FATAL"
@@ -40,15 +45,28 @@ class Pulse:
         self._parameters, self.patience = parameters, patience
         self._lock = threading.Lock()
         self._asked_at = float("-inf")
-        self._beats = True
+        self._silent = threading.Event()
 
     def beats(self) -> bool:
         """Ask, unless that was done just now; takes as long as the patience at most, or twice that."""
         with self._lock:
-            if time.monotonic() - self._asked_at > _FRESH:
-                self._beats = self._ask()
+            if not self._silent.is_set() and time.monotonic() - self._asked_at > _FRESH:
+                if not self._ask():
+                    self._silent.set()
+                    threading.Thread(target=_ask_again, args=(ref(self),), name="pulse", daemon=True).start()
                 self._asked_at = time.monotonic()
-            return self._beats
+            return not self._silent.is_set()
+
+    def require(self) -> None:
+        """Raise NoAnswerError at once while the database is silent: a connection would only wait."""
+        if self._silent.is_set():
+            raise NoAnswerError("the database has not answered for a while")
+
+    def ask_again(self) -> bool:
+        """Whether a silent database answers again."""
+        if self._ask():
+            self._silent.clear()
+        return not self._silent.is_set()
 
     def _ask(self) -> bool:
         seconds = max(2, round(self.patience))  # the driver knows whole seconds, and 2 at least
@@ -68,11 +86,19 @@ class Pulse:
 
     def check(self, waited: float, looked: float) -> bool:
         """Whether it was time to look; raises NoAnswerError if nobody is there."""
-        if waited < self.patience or waited < looked * (1 + 1 / _RARELY):
+        patience = _SOON if self._silent.is_set() else self.patience
+        if waited < patience or waited < looked * (1 + 1 / _RARELY):
             return False
         if not self.beats():
             raise NoAnswerError(f"no answer for {waited:.0f} seconds, and none to a new connection")
         return True
+
+
+def _ask_again(known: ref[Pulse]) -> None:
+    """Until somebody answers, or the engine is gone."""
+    while (pulse := known()) is not None and not pulse.ask_again():
+        del pulse
+        time.sleep(_FRESH)
 
 
 type Check = Callable[[float, float], bool]
