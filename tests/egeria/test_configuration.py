@@ -19,6 +19,7 @@ DEFAULTS = Defaults(
     wait_seconds=10.0,
     strict=False,
     max_event=1 << 25,
+    max_event_values=1_000_000,
     own_place="the embedded database",
 )
 

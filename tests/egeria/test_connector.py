@@ -47,6 +47,7 @@ def connectors(database_url: str, tmp_path: Path) -> Iterator[Connectors]:
         wait_seconds=0.2,
         strict=False,
         max_event=1 << 20,
+        max_event_values=1_000_000,
         own_place="our own database",
     )
     made = Connectors(_Stores(database_url), defaults, waiting=lambda: 3)

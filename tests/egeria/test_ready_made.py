@@ -203,6 +203,7 @@ def test_page_explains_every_metric(tmp_path: Path) -> None:
         wait_seconds=0,
         strict=False,
         max_event=1,
+        max_event_values=1_000_000,
         own_place="here",
     )
     families = DaemonMetrics(Connectors(cast("Any", None), defaults)).collect()

@@ -124,6 +124,7 @@ def _defaults(session: Session) -> Defaults:
         wait_seconds=settings.daemon.wait_seconds,
         strict=settings.intake.strict,
         max_event=settings.intake.max_event,
+        max_event_values=settings.intake.max_event_values,
         own_place="the embedded database" if settings.database is None else place_of(settings.database),
     )
 

@@ -27,7 +27,7 @@ def load_into(store: LogStore, session: Session, events: Iterable[bytes]) -> Non
     from lineagelog.intake import Delivery, Door, load
 
     settings = session.settings.intake
-    door = Door(store, check=session.check(), max_event=settings.max_event)
+    door = Door(store, check=session.check(), max_event=settings.max_event, max_values=settings.max_event_values)
     deliveries = (Delivery(body, f"event {number}") for number, body in enumerate(events, 1))
     counts: dict[str, int] = {}
     refused = None

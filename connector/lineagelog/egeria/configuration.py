@@ -39,6 +39,8 @@ class Defaults(Struct, frozen=True):
     strict: bool
     max_event: int
     """Bytes."""
+    max_event_values: int
+    """JSON values."""
     own_place: str
     """The daemon's own database in words, without credentials: for connections without an endpoint."""
 
@@ -58,6 +60,7 @@ class Options(Struct, frozen=True):
     wait_seconds: float
     strict: bool
     max_event: int
+    max_event_values: int
     unknown: tuple[str, ...]
     """Properties that nobody here reads: most likely misspelt."""
     secrets: tuple[str, ...]
@@ -108,6 +111,7 @@ def read_options(argument: str, defaults: Defaults) -> Options:
         wait_seconds=_seconds(properties, "databaseWaitSeconds", defaults.wait_seconds),
         strict=_flag(properties, "strict", defaults.strict),
         max_event=_whole(properties, "maxEventMegabytes", defaults.max_event, 1, 256, _MIB),
+        max_event_values=defaults.max_event_values,
         unknown=tuple(sorted(properties.keys() - set(PROPERTIES))),
         secrets=_secrets(address, password),
     )

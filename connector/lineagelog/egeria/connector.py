@@ -69,7 +69,8 @@ class Connector:
                 options.spool_folder, max_bytes=options.spool_max_bytes, fsync=True, lock_timeout=_SPOOL_LOCK_SECONDS
             )
             note_destination(options.spool_folder, options.destination)
-            door = Door(store, check=strict_check if options.strict else None, max_event=options.max_event)
+            check = strict_check if options.strict else None
+            door = Door(store, check=check, max_event=options.max_event, max_values=options.max_event_values)
             keeper = Keeper(
                 door,
                 spool,
