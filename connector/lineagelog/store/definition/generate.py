@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy.sql.expression import ClauseElement
 
+from .layout import laid_out
 from .schema import SCRIPT_SETTINGS, LogStoreSchema, sql_named
 
 _WRITE: Final = (
@@ -84,7 +84,7 @@ def _file(what: str, statements: Iterable[str], note: str = "") -> str:
 
 
 def _lines(statements: Iterable[str]) -> list[str]:
-    return [line for statement in statements for line in f"{statement};".splitlines()]
+    return [line for statement in statements for line in f"{laid_out(statement)};".splitlines()]
 
 
 def _plain(statements: Iterable[str]) -> list[str]:
@@ -119,15 +119,7 @@ def _commented(name: str, sentence: str, statement: ClauseElement) -> str:
     """A statement behind its name, what it does and its parameters."""
     parameters = ", ".join(_parameters(statement)) or "none"
     head = textwrap.wrap(f"{name}: {sentence}", 110) + textwrap.wrap(f"parameters: {parameters}", 110)
-    return "".join(f"-- {line}\n" for line in head) + f"{_broken(_trimmed(sql_named(statement)))};\n"
-
-
-def _broken(statement: str) -> str:
-    """The statement with its clauses, and each column that it sets, on lines of their own."""
-    clauses = re.sub(r" (VALUES \(|ON CONFLICT |RETURNING |ORDER BY |UNION ALL )", r"\n\1", statement)
-    return re.sub(
-        r", (\w+ = )|(?<= DO UPDATE SET) (\w+ = )", lambda m: ",\n  " + m[1] if m[1] else "\n  " + m[2], clauses
-    )
+    return "".join(f"-- {line}\n" for line in head) + f"{laid_out(sql_named(statement))};\n"
 
 
 def _parameters(statement: ClauseElement) -> list[str]:
