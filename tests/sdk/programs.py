@@ -25,7 +25,7 @@ def configured(transport: dict[str, Any], **more: Any) -> Any:
     """Write openlineage.yml for this process and those it starts; the transport that the client makes of it."""
     Path("openlineage.yml").write_text(yaml.safe_dump({"transport": transport, **more}))
     sdk.configure()
-    client = sdk.emitter.emitter().client
+    client = sdk.delivery.emitter.emitter().client
     assert client is not None
     return client.transport
 

@@ -134,7 +134,7 @@ def test_slow_look_ups_are_bounded(memory: Memory, caplog: pytest.LogCaptureFixt
             time.sleep(0.06)
             return super().get_table_schema(table)
 
-    sdk.configure(sdk.emitter.emitter().client, lookup_timeout=0.1)
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=0.1)
     connector = Slow({f"t{number}": [("a", "x")] for number in range(20)})
     told(memory, connector, outputs=[f"db/t{number}" for number in range(20)])
     assert len(connector.asked) <= 3

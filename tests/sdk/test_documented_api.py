@@ -149,7 +149,7 @@ def test_an_example_tells_its_lineage(
     memory: Memory,
 ) -> None:
     """START and COMPLETE with the declared datasets in the configured namespace."""
-    sdk.configure(sdk.emitter.emitter().client, dataset_namespace="dwh://platform")
+    sdk.configure(sdk.delivery.emitter.emitter().client, dataset_namespace="dwh://platform")
     run(jobs(examples)[job])
     inputs, outputs = EXPECTED[job]
     assert memory.types() == ["START", "COMPLETE"]

@@ -334,7 +334,7 @@ def test_a_locked_table_and_catalogue_do_not_hold_the_job(
     memory: Memory, connection: Any, dsn: str, database_url: str, how: str
 ) -> None:
     """Another session holds ACCESS EXCLUSIVE locks for ever; the look-up ends, and the job's transaction goes on."""
-    sdk.configure(sdk.emitter.emitter().client, lookup_timeout=0.3)
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=0.3)
     engine = sqlalchemy.create_engine(database_url)
     with psycopg.connect(dsn) as other, engine.connect() as bind:
         if how == "Connection":
@@ -361,7 +361,7 @@ def test_a_locked_table_and_catalogue_do_not_hold_the_job(
 
 def test_a_pool_without_a_free_connection_does_not_hold_the_job(memory: Memory, database_url: str) -> None:
     """The job holds the only connection of the engine: the pool would wait for thirty seconds."""
-    sdk.configure(sdk.emitter.emitter().client, lookup_timeout=0.2)
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=0.2)
     engine = sqlalchemy.create_engine(database_url, pool_size=1, max_overflow=0, pool_timeout=1000)
     with engine.connect(), lineage_run("job", outputs=["db/titanic"], connector=engine):
         pass
@@ -371,7 +371,7 @@ def test_a_pool_without_a_free_connection_does_not_hold_the_job(memory: Memory, 
 
 def test_a_locked_sqlite_file_does_not_hold_the_job(memory: Memory, tmp_path: Path) -> None:
     """The job's own patience with locks is as it was afterwards."""
-    sdk.configure(sdk.emitter.emitter().client, lookup_timeout=0.2)
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=0.2)
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as other:
         other.execute("CREATE TABLE titanic (id INTEGER)")
         with contextlib.closing(sqlite3.connect(tmp_path / "x.db", timeout=1000)) as mine:

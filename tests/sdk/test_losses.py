@@ -45,7 +45,7 @@ def test_a_spool_that_was_full_drains(backend: Backend, dead_url: str, tmp_path:
         with lineage_run("outage"):
             pass
     assert not sdk.flush(0)
-    sdk.emitter.emitter().client.transport.close(0)  # type: ignore[union-attr]
+    sdk.delivery.emitter.emitter().client.transport.close(0)  # type: ignore[union-attr]
     spooled(with_batch(backend).url, spool, max_bytes=5000)
     with lineage_run("refused"):
         pass
@@ -62,7 +62,7 @@ def test_flush_drains_what_others_left(backend: Backend, dead_url: str, tmp_path
     spooled(dead_url, spool)
     with lineage_run("earlier"):
         pass
-    sdk.emitter.emitter().client.transport.close(0)  # type: ignore[union-attr]
+    sdk.delivery.emitter.emitter().client.transport.close(0)  # type: ignore[union-attr]
     spooled(with_batch(backend).url, spool)
     assert sdk.flush(FOR_EVER)
     assert backend.names() == [("earlier", "START"), ("earlier", "COMPLETE")]
@@ -326,7 +326,7 @@ def test_what_is_lost_is_said(dead_url: str, kind: str) -> None:
 
 def test_more_than_fits_into_memory_waits_for_room(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job faster than its live backend is held back, as by the client's own transport; nothing is dropped."""
-    monkeypatch.setattr(sdk.emitter, "_MAX_WAITING", 3)
+    monkeypatch.setattr(sdk.delivery.emitter, "_MAX_WAITING", 3)
     backend.delay = 0.02
     configured({"type": "http", "url": backend.url})
     for number in range(10):
@@ -470,7 +470,7 @@ assert all(os.fstat(number).st_size == 0 for number in mine)
 
 def test_notes_of_many_runs_stay_small(backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long run with many inside: what is over does not pile up, and the long one is not forgotten."""
-    monkeypatch.setattr(sdk.lives, "_COMPACT_BYTES", 20_000)
+    monkeypatch.setattr(sdk.delivery.lives, "_COMPACT_BYTES", 20_000)
     spooled(with_batch(backend).url, tmp_path / "spool")
     with lineage_run("outer") as outer:
         for number in range(60):

@@ -39,7 +39,7 @@ def use(transport: dict[str, Any], **more: Any) -> Any:
     """Write openlineage.yml and give the transport that the client makes of it."""
     Path("openlineage.yml").write_text(yaml.safe_dump({"transport": transport, **more}))
     sdk.configure()
-    client = sdk.emitter.emitter().client
+    client = sdk.delivery.emitter.emitter().client
     assert client is not None
     return client.transport
 
@@ -211,7 +211,7 @@ def test_the_spool_serves_other_transports(tmp_path: Path) -> None:
     use({"type": SPOOL, "folder": str(tmp_path / "spool"), "transport": inner})
     with lineage_run("outer"), lineage_run("inner", outputs=["d/t"]):
         pass
-    client = sdk.emitter.emitter().client
+    client = sdk.delivery.emitter.emitter().client
     assert client is not None
     client.emit(JobEvent(eventTime="2026-11-20T00:00:00Z", job=Job("ns", "static job")))
     assert sdk.flush(10)

@@ -100,7 +100,7 @@ def test_schema_name_with_placeholders(database_url: str) -> None:
 def test_an_error_is_told_once(store: LogStore, caplog: pytest.LogCaptureFixture) -> None:
     """What a failed batch leaves behind in the driver adds no line of its own to the log."""
     with store.engine.begin() as connection:
-        connection.execute(text("DROP TABLE openlineage.ol_run"))
+        connection.execute(text("DROP TABLE openlineage.ol_run CASCADE"))
     with pytest.raises(StoreNotCreated):
         store.append([parse(event(1))])
     assert caplog.records == []

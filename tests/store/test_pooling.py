@@ -26,9 +26,8 @@ from lineagelog.event.parse import parse
 from lineagelog.postgres.connection import Connection
 from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
-from lineagelog.store import LogStore, Verdict, Verifier, open_engine
+from lineagelog.store import LogStore, Verdict, Verifier, open_engine, purge
 from lineagelog.store.ledgers.forwarding import Forwarding
-from lineagelog.store.upkeep import purge
 from tests.support import connect, encode, event, run_here, serve_process
 
 from .surroundings import SURROUNDINGS, admin

@@ -6,16 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from lineagelog.analysis.analysis import script
 
-from lineagelog.analysis import ANALYSES
+from lineagelog.analysis import analyses
 from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
 from lineagelog.read.script import run_script
-from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engine
+from lineagelog.resources import sql_text
+from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engine, purge
 from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
-from lineagelog.store.upkeep import purge
 from tests.support import ROOT, connect, encode, event, run_here
 
 from .contents import TABLES
@@ -75,7 +74,7 @@ def read(store: LogStore) -> list[Any]:
         *(sorted(events), details.runs, details.datasets, details.assertions, list(details.schemas.values())),
         *(status.counts, status.first_event_time, status.dead_letters, [part.bounds for part in status.partitions]),
         [(each.run_id, each.event_time, each.body) for each in page.events],
-        *(run_script(store.engine, store.schema, script(name), values) for name in ANALYSES),
+        *(run_script(store.engine, store.schema, sql_text(each.script), values) for each in analyses().values()),
         reader.event_summary(window),
         list(Verifier(store).verify()),
     ]
