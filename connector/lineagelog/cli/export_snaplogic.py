@@ -32,8 +32,8 @@ from lineagelog.export.snaplogic import (
     read_classes,
     read_columns,
     read_namespaces,
-    validator_is_installed,
 )
+from lineagelog.spec import validator_is_installed
 
 if TYPE_CHECKING:
     from lineagelog.export.snaplogic.classes import SnapClass

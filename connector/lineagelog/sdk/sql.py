@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from lineagelog.spec import transformation
 from lineagelog.sqllineage import TARGET, Naming, dialect_name, flows, is_table, known_schema, prepared
 
 from .facets import Dataset, complete_facet
@@ -108,7 +109,7 @@ def _facet(columns: Columns, dataset: Any) -> dict[str, Any]:
             {
                 **dataset(table),
                 "field": name,
-                "transformations": [{"type": "DIRECT", "subtype": subtype}],
+                "transformations": [transformation("DIRECT", subtype)],
             }
             for table, name, subtype in sources
         ]

@@ -11,7 +11,7 @@ from .expression import Expression, read_expression
 from .names import Naming, read_columns
 from .pipeline import CLASS_PREFIX
 from .summary import Summary
-from .validate import problems, validator_is_installed
+from .validate import problems
 from .virtual import VirtualDataset, VirtualNames, virtual_dataset, virtual_name
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "read_expression",
     "read_namespaces",
     "snap_run_id",
-    "validator_is_installed",
     "virtual_dataset",
     "virtual_name",
 ]

@@ -6,7 +6,9 @@ import hashlib
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from lineagelog.spec import error_message, job_type, run_and_job
 
 from .classes import Role
 from .facets import Facets, Field, Origin
@@ -20,6 +22,8 @@ from .virtual import NAMESPACE, VirtualNames, virtual_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from lineagelog.spec import Holder
 
     from .accounts import AccountBook
     from .classes import SnapClass
@@ -144,11 +148,11 @@ class _Writer:
         return {End.FAILED: "FAIL", End.OPEN: "RUNNING"}.get(end, "COMPLETE")
 
     def parent(self, job: Job, facets: Facets) -> dict[str, Any]:
-        content = _run_and_job(job.run.run_id, job.name)
+        content = run_and_job(job.run.run_id, NAMESPACE, job.name)
         root = _ancestor(job.run.root_ruuid, job.run.root_path)
         if self.options.modern and root and root["run"]["runId"] != job.run.run_id:
             content["root"] = root
-        return facets.facet("parent", content)
+        return facets.facet("parent", "Run", content)
 
     def child_event(self, job: Job, labels: Mapping[str, str]) -> Event | None:
         """The event of a child pipeline's own run: its parent is the run of the pipeline that executed it."""
@@ -157,7 +161,7 @@ class _Writer:
         if parent is None:
             return None
         facets = self.facets(job)
-        run_facets = {"parent": facets.facet("parent", parent)}
+        run_facets = {"parent": facets.facet("parent", "Run", parent)}
         if run.end is End.FAILED:
             run_facets["errorMessage"] = _error(facets, run.error or f"the pipeline ended in state {run.state}", "")
         own: Event = {"namespace": NAMESPACE, "name": job.name}
@@ -258,10 +262,6 @@ def _event(job: Job, facets: Facets, event_type: str) -> Event:
     }
 
 
-def _run_and_job(run_id: str, name: str) -> dict[str, Any]:
-    return {"run": {"runId": run_id}, "job": {"namespace": NAMESPACE, "name": name}}
-
-
 def _ancestor(ruuid: str, path: str, labels: Mapping[str, str] | None = None) -> dict[str, Any] | None:
     """Run and job of a parent or root: its UUID, and its name from the exported pipelines or the end of its
     path."""
@@ -270,21 +270,21 @@ def _ancestor(ruuid: str, path: str, labels: Mapping[str, str] | None = None) ->
     except ValueError:
         return None
     name = (labels or {}).get(run_id) or path.rpartition("/")[2]
-    return _run_and_job(run_id, name) if name else None
+    return run_and_job(run_id, NAMESPACE, name) if name else None
 
 
 def _error(facets: Facets, message: str, stack_trace: str) -> dict[str, Any]:
-    trace = {"stackTrace": stack_trace} if stack_trace else {}
-    return facets.facet("errorMessage", {"message": message, "programmingLanguage": "SnapLogic", **trace})
+    return facets.facet("errorMessage", "Run", error_message(message, "SnapLogic", stack_trace))
 
 
 def _job_type(facets: Facets, kind: str) -> dict[str, Any]:
-    return facets.facet("jobType", {"processingType": "BATCH", "integration": "SNAPLOGIC", "jobType": kind})
+    return facets.facet("jobType", "Job", job_type("SNAPLOGIC", kind))
 
 
-def _count(dataset: Event, side: str, documents: int | None, facets: Facets) -> None:
+def _count(dataset: Event, side: Literal["input", "output"], documents: int | None, facets: Facets) -> None:
     if documents is not None:
-        facet = facets.facet(f"{side}Statistics", {"rowCount": documents})
+        holder: Holder = "InputDataset" if side == "input" else "OutputDataset"
+        facet = facets.facet(f"{side}Statistics", holder, {"rowCount": documents})
         dataset[f"{side}Facets"] = {f"{side}Statistics": facet}
 
 
