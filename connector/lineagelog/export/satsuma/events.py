@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lineagelog.export.satsuma.facets import Json
-    from lineagelog.export.satsuma.lineage import Entry, Lineage, Source
+    from lineagelog.export.satsuma.lineage import Entry, Lineage, SourceField
     from lineagelog.export.satsuma.options import ExportOptions
     from lineagelog.export.satsuma.tree import Comment, Field, Problem, Schema, Spec
 
@@ -212,13 +212,13 @@ class _Export:
         column["transformationType"] = "DIRECT" if entry.direct else "INDIRECT"
         return column
 
-    def _input_fields(self, sources: Iterable[Source]) -> list[Json]:
-        grouped: dict[tuple[str, str], list[Source]] = defaultdict(list)
+    def _input_fields(self, sources: Iterable[SourceField]) -> list[Json]:
+        grouped: dict[tuple[str, str], list[SourceField]] = defaultdict(list)
         for source in sources:
             grouped[source.schema, source.field].append(source)
         return [self._input_field(*at, ways) for at, ways in grouped.items()]
 
-    def _input_field(self, key: str, field: str, ways: list[Source]) -> Json:
+    def _input_field(self, key: str, field: str, ways: list[SourceField]) -> Json:
         if key in self.resolver.tables:
             dataset = self.dataset(key)
             namespace, name = dataset["namespace"], dataset["name"]
@@ -261,7 +261,7 @@ class _Export:
         }
 
 
-def _transformation(source: Source) -> Json:
+def _transformation(source: SourceField) -> Json:
     texts = {"copy": DIRECT_COPY, "inferred": FROM_REFERENCE}
     text = texts.get(source.how, source.description)
     kind, subtype = _HOW.get(source.how, ("INDIRECT", source.how))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class InputField:
     """An input field of a column: dataset, field, and how it gets in (`subtype` is OpenLineage's; `direct`:
     it is in the value)."""
 
@@ -30,12 +30,12 @@ class Origin:
     """Where one output column comes from, and SnapLogic's description of the way ("" when it comes from
     nowhere)."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[InputField, ...]
     description: str
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
+class PipelineFacets:
     """Writes facets for one pipeline: `producer` is the link to it in the Designer."""
 
     producer: str
@@ -63,7 +63,7 @@ class Facets:
             fields = [schema_field(name, "VARCHAR", "") for name in columns]
         return self.facet("schema", "Dataset", {"fields": fields})
 
-    def lineage(self, columns: Mapping[str, Origin], uses: Sequence[Field]) -> dict[str, Any]:
+    def lineage(self, columns: Mapping[str, Origin], uses: Sequence[InputField]) -> dict[str, Any]:
         """The columnLineage facet; `uses` (fields that filter, sort, join or group) exist in today's facet
         only."""
         content: dict[str, Any]
@@ -94,9 +94,9 @@ def _current(origin: Origin) -> dict[str, Any]:
     return {"inputFields": fields}
 
 
-def _field(field: Field) -> dict[str, Any]:
+def _field(field: InputField) -> dict[str, Any]:
     return {"namespace": field.namespace, "name": field.name, "field": field.field}
 
 
-def _transformation(field: Field, description: str) -> dict[str, Any]:
+def _transformation(field: InputField, description: str) -> dict[str, Any]:
     return transformation("DIRECT" if field.direct else "INDIRECT", field.subtype, description, masking=False)
