@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+from lineagelog.spec import DEFINITIONS, FacetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,11 +337,7 @@ def _output(job: Job, number: int, dataset: Dataset, moment: float, event_type: 
 
 def _partition(job: Job) -> Json:
     condition = {"type": "partition", "partitions": [{"dimensions": {"day": "<<day>>"}}]}
-    subset = facet(job, "BaseSubsetDatasetFacet", outputCondition=condition)
-    subset["subset"]["_schemaURL"] = subset["subset"]["_schemaURL"].replace(
-        "$defs/BaseSubsetDatasetFacet", "$defs/OutputSubsetOutputDatasetFacet"
-    )
-    return subset
+    return facet(job, "OutputSubsetOutputDatasetFacet", outputCondition=condition)
 
 
 def _common(job: Job, dataset: Dataset, moment: float, *, schema: bool) -> Json:
@@ -401,13 +397,5 @@ def _test(number: int, check: tuple[str, str, str]) -> Json:
 
 def facet(job: Job, definition: str, /, **content: Any) -> Json:
     """Return one facet under its own key, with the address of its definition in the specification."""
-    key, address = _definition(definition)
-    return {key: {"_producer": job.producer, "_schemaURL": address, **content}}
-
-
-@cache
-def _definition(name: str) -> tuple[str, str]:
-    path = files("lineagelog.event") / "schemas" / "facets" / f"{name}.json"
-    schema = json.loads(path.read_text())
-    (key,) = schema["properties"]
-    return key, f"{schema['$id']}#/$defs/{name}"
+    defined = DEFINITIONS[definition]
+    return {defined.key: FacetBuilder(job.producer).at(defined.address, content)}

@@ -10,16 +10,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from lineagelog.spec import CURRENT, DEFINITIONS, FacetBuilder
+
 type Json = dict[str, Any]
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
-SPECIFICATION = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 SHOP, LAKE, WAREHOUSE = (
     "postgres://shop-db.kestrel.example:5432",
     "s3://kestrel-lake",
@@ -43,14 +42,6 @@ COLUMNS = {
 }
 
 
-@cache
-def _definition(name: str) -> tuple[str, str]:
-    """Return the key and the address of a facet, from the specification's own schema."""
-    schema = json.loads((files("lineagelog.event") / "schemas" / "facets" / f"{name}.json").read_text())
-    (key,) = schema["properties"]
-    return key, f"{schema['$id']}#/$defs/{name}"
-
-
 @dataclass(frozen=True)
 class Tool:
     """A producer of events: what it is called and how it writes a time."""
@@ -66,8 +57,8 @@ class Tool:
 
     def facet(self, definition: str, /, **content: Any) -> Json:
         """Return one facet under its own key."""
-        key, address = _definition(definition)
-        return {key: {"_producer": self.producer, "_schemaURL": address, **content}}
+        defined = DEFINITIONS[definition]
+        return {defined.key: FacetBuilder(self.producer).at(defined.address, content)}
 
     def time(self, at: datetime) -> str:
         """Write a time the way this tool does."""
@@ -77,7 +68,7 @@ class Tool:
     def event(self, kind: str, at: datetime, **content: Any) -> Json:
         """Return an event of this tool; `kind` is RunEvent, JobEvent or DatasetEvent."""
         head = {"eventTime": self.time(at), "producer": self.producer}
-        return head | {"schemaURL": f"{SPECIFICATION}/{kind}"} | content
+        return head | {"schemaURL": CURRENT.event(kind)} | content
 
 
 @dataclass(frozen=True)
@@ -231,10 +222,7 @@ def _landed(table: str, rows: int, folder: str) -> Json:
     entry = written(AIRFLOW, LAKE, f"landing/{table}", rows)
     entry["facets"] |= AIRFLOW.facet("DatasetVersionDatasetFacet", datasetVersion=folder)
     condition = {"type": "partition", "partitions": [{"dimensions": {"folder": folder}}]}
-    key, address = _definition("BaseSubsetDatasetFacet")
-    address = address.replace("$defs/BaseSubset", "$defs/OutputSubsetOutput")
-    subset = {"_producer": AIRFLOW.producer, "_schemaURL": address, "outputCondition": condition}
-    entry["outputFacets"][key] = subset
+    entry["outputFacets"] |= AIRFLOW.facet("OutputSubsetOutputDatasetFacet", outputCondition=condition)
     return entry
 
 

@@ -1,51 +1,53 @@
-"""OpenLineage's own word on an event: the vendored JSON schemas, for the event and for each of its facets."""
+"""OpenLineage's own word on an event that we made: by the product's validator, and by another implementation."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from importlib import resources
+from typing import Any
 
-import jsonschema_rs
+import jsonschema
+import referencing
 
-from .support import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_SCHEMAS = ROOT / "connector" / "lineagelog" / "event" / "schemas"
+from lineagelog.spec import CORE, CURRENT, event_kind, facets_of, read_schemas, specification
 
 
 def validate(event: dict[str, Any]) -> None:
-    """Raise for an event, or a facet under the key of its `_schemaURL`, that the specification would not have."""
-    validators, keys = _specification()
-    validators[event["schemaURL"].split("#")[0]].validate(event)
-    for key, facet in _facets_of(event):
-        if key.startswith("egeria_"):
+    """Fail for an event that the specification would not have, or a facet that names no schema of its key."""
+    validator = specification()
+    kind = event_kind(event)
+    assert kind is not None
+    assert event["schemaURL"] == CURRENT.event(kind)
+    found = list(validator.departures(event))
+    for facet in facets_of(event):
+        if facet.key.startswith("egeria_"):
             continue  # Egeria's own, no part of the specification
-        assert facet["_producer"]
-        address = facet["_schemaURL"].split("#")[0]
-        if not address.endswith("/OpenLineage.json"):
-            assert key in keys[address], f"{key} is no facet of {address}"
-            validators[address].validate({key: facet})
+        if not facet.address.startswith(CORE):  # the base facet, for what the specification does not have
+            found += validator.unknown(facet)
+    assert not found, "; ".join(map(str, found))
+
+
+def second_opinion(event: dict[str, Any]) -> list[tuple[str | int, ...]]:
+    """The places in which an event departs from the specification, as the library jsonschema has them."""
+    kind = event_kind(event)
+    assert kind is not None
+    found = [tuple(error.absolute_path) for error in _checker(f"{CORE}#/$defs/{kind}").iter_errors(event)]
+    for facet in facets_of(event):
+        document = facet.address.partition("#")[0]
+        if document in _addresses() and document != CORE:
+            errors = _checker(f"{document}#/properties/{facet.key}").iter_errors(facet.content)
+            found += [(*facet.place, *error.absolute_path) for error in errors]
+    return found
 
 
 @cache
-def _specification() -> tuple[dict[str, Any], dict[str, set[str]]]:
-    """Validators, and the facets' keys, by the schemas' ids."""
-    schemas = [json.loads(path.read_text()) for path in _SCHEMAS.rglob("*.json")]
-    registry = jsonschema_rs.Registry([(schema["$id"], schema) for schema in schemas])
-    validators = {
-        schema["$id"]: jsonschema_rs.validator_for(schema, registry=registry, validate_formats=True)
-        for schema in schemas
-    }
-    return validators, {schema["$id"]: set(schema.get("properties", {})) for schema in schemas}
+def _addresses() -> dict[str, dict[str, Any]]:
+    return {schema["$id"]: schema for schema in read_schemas(resources.files("lineagelog.spec") / "schemas")}
 
 
-def _facets_of(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (key, facet) of every facet of an event, wherever it stands."""
-    holders = [event.get("run", {}), event.get("job", {}), event.get("dataset", {})]
-    holders += event.get("inputs", []) + event.get("outputs", [])
-    for holder in holders:
-        for place in ("facets", "inputFacets", "outputFacets"):
-            yield from holder.get(place, {}).items()
+@cache
+def _checker(address: str) -> Any:
+    registry = referencing.Registry().with_contents(_addresses().items())
+    return jsonschema.Draft202012Validator(
+        {"$ref": address}, registry=registry, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )

@@ -25,7 +25,7 @@ _DIALECTS: Final = {
 }
 
 
-class Naming:
+class SqlNaming:
     """How tables and columns are called, and which columns are known.
 
     Names are folded as the dialect folds them (postgres: lower case, snowflake: upper case). Where names are stored as
@@ -96,7 +96,7 @@ def dialect_name(name: str | None) -> str | None:
     return _DIALECTS.get(name.lower(), name.lower()) if name else None
 
 
-def known_schema(naming: Naming) -> Any:
+def known_schema(naming: SqlNaming) -> Any:
     """The known columns as sqlglot wants them."""
     from sqlglot.schema import Schema
 

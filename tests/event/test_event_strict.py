@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-from importlib import resources
 from typing import Any
 
 import pytest
 from benchmarks.generator import generate
 
-from lineagelog.errors import SettingsError
 from lineagelog.event import Event, Reason, Rejected, parse, strict_check
-from lineagelog.event.strict import _no_network, load_schemas
 
 from .event_samples import run_event, text_of, with_input, with_output
 
@@ -85,31 +81,3 @@ def test_deep_and_odd_trees_get_an_answer() -> None:
     for extra in (nested, 2**64 - 1, 1e300, {"a": [None, True]}):
         assert isinstance(parse(text_of(run_event(extra=extra)), check=strict_check), Event | Rejected)
     assert strict_check({}) is None
-
-
-def test_schemas_are_compiled_once_and_without_network() -> None:
-    """Every reference is found among the files of the package; any other is refused instead of fetched."""
-    load_schemas.cache_clear()
-    schemas = load_schemas()
-    assert schemas is load_schemas()
-    files = list((resources.files("lineagelog.event") / "schemas" / "facets").iterdir())
-    assert len(schemas.facets) == len(files) > 30
-    for validator in schemas.facets.values():
-        assert not validator.is_valid(5)
-    with pytest.raises(ValueError, match=r"other\.json"):
-        _no_network("https://example.invalid/other.json")
-
-
-def test_a_missing_extra_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line with the command that helps."""
-    original = builtins.__import__
-
-    def without(name: str, *args: Any) -> Any:
-        if name == "jsonschema_rs":
-            raise ImportError(name)
-        return original(name, *args)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    load_schemas.cache_clear()
-    with pytest.raises(SettingsError, match=r"lineagelog\[strict\]"):
-        strict_check(run_event())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema_rs
 import pytest
 from benchmarks.generator import generate
 
-from tests.specification import validate
+from tests.specification import second_opinion, validate
 from tests.support import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.ndjson"))
@@ -20,6 +19,7 @@ def test_examples_are_valid(path: Path) -> None:
     """Every event of every example file is valid."""
     for line in path.read_bytes().splitlines():
         validate(json.loads(line))
+        assert second_opinion(json.loads(line)) == []
 
 
 @pytest.mark.parametrize("spaced", [False, True])
@@ -44,5 +44,5 @@ def test_the_check_sees_what_is_wrong(break_it: str) -> None:
         del facets["jobType"]["integration"]
     else:
         facets["jobtype"] = facets.pop("jobType")
-    with pytest.raises((jsonschema_rs.ValidationError, AssertionError)):
+    with pytest.raises(AssertionError):
         validate(event)

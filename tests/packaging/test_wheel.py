@@ -59,8 +59,10 @@ def test_wheel_holds_what_the_package_reads(wheel: Path) -> None:
         "lineagelog/sql/window.sql",
         "lineagelog/sql/purge.sql",
         "lineagelog/config/lineagelog.toml",
-        "lineagelog/event/schemas/OpenLineage.json",
-        "lineagelog/event/schemas/facets/SchemaDatasetFacet.json",
+        "lineagelog/spec/schemas/OpenLineage.json",
+        "lineagelog/spec/schemas/facets/SchemaDatasetFacet.json",
+        "lineagelog/export/satsuma/schemas/SatsumaGovernanceDatasetFacet.json",
+        "lineagelog/export/snaplogic/documented.schema.json",
     ):
         assert wanted in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -22,7 +22,7 @@ from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 from lineagelog import sdk
 from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk import lineage_run
-from lineagelog.sdk.delivery.courier import Courier, MemoryQueue, Pace, TryLaterError
+from lineagelog.sdk.delivery.courier import Courier, CourierPace, MemoryQueue, TryLaterError
 from lineagelog.sdk.delivery.emitter import is_quick
 from lineagelog.sdk.events import event_from_plain
 from lineagelog.sdk.transport import BatchTransport, SpoolTransport, serialized
@@ -446,7 +446,7 @@ def test_an_item_that_is_answered_with_errors_gives_way(monkeypatch: pytest.Monk
         return 1
 
     queue: MemoryQueue[str] = MemoryQueue(10)
-    carrier = Courier(queue, deliver, Pace())
+    carrier = Courier(queue, deliver, CourierPace())
     for item in ("poison", "a", "b"):
         queue.append(item)
     carrier.notify()
@@ -465,7 +465,7 @@ def test_a_courier_that_was_closed_starts_again() -> None:
         return len(items)
 
     queue: MemoryQueue[int] = MemoryQueue(10)
-    carrier = Courier(queue, deliver, Pace(poll=0.05))
+    carrier = Courier(queue, deliver, CourierPace(poll=0.05))
     for number in range(3):
         queue.append(number)
         carrier.notify()

@@ -20,10 +20,10 @@ from lineagelog.export.snaplogic import (
     CLASS_PREFIX,
     DEFAULT_CONTROL_PLANE,
     AccountBook,
-    Export,
-    ExportOptions,
     Naming,
     Nested,
+    PipelineExport,
+    PipelineExportOptions,
     Source,
     VirtualNames,
     export_snaplogic,
@@ -32,8 +32,8 @@ from lineagelog.export.snaplogic import (
     read_classes,
     read_columns,
     read_namespaces,
-    validator_is_installed,
 )
+from lineagelog.spec import validator_is_installed
 
 if TYPE_CHECKING:
     from lineagelog.export.snaplogic.classes import SnapClass
@@ -57,7 +57,7 @@ class Request:
 
     pipelines: tuple[Path, ...]
     runs: tuple[Path, ...]
-    options: ExportOptions
+    options: PipelineExportOptions
     out: Path | None
     format: Format
     check: bool
@@ -162,7 +162,7 @@ def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
         """Export SnapLogic pipelines and their runs: one OpenLineage event per Snap that ran."""
         with _Guard():
             book = _accounts(accounts or [], namespaces)
-            options = ExportOptions(
+            options = PipelineExportOptions(
                 _host(control_plane), virtual_names, naming, nested, modern,
                 stopped_as_abort, separate_children, book, _classes(classes), _columns(columns),
             )  # fmt: skip
@@ -252,7 +252,7 @@ def _columns(file: Path | None) -> dict[str, tuple[str, ...]]:
     return read_columns(_read(file), str(file)) if file else {}
 
 
-def _validate(exported: Export, request: Request) -> bool:
+def _validate(exported: PipelineExport, request: Request) -> bool:
     """Whether the events were validated. An invalid event is our fault, not the user's: nothing is written
     then."""
     if not validator_is_installed() and not request.check:
@@ -265,7 +265,7 @@ def _validate(exported: Export, request: Request) -> bool:
     return True
 
 
-def _write(exported: Export, request: Request) -> str | None:
+def _write(exported: PipelineExport, request: Request) -> str | None:
     """Write the events in the format asked for; where to, None when only --load or --emit was asked for."""
     events = exported.events
     if request.format is Format.FILES:
@@ -296,7 +296,7 @@ def _file_name(event: dict[str, Any]) -> str:
     return f"{readable.strip('._')[:80] or 'event'}.{event['run']['runId']}.json"
 
 
-def _report(exported: Export, request: Request, wrote: str | None, validated: bool) -> None:
+def _report(exported: PipelineExport, request: Request, wrote: str | None, validated: bool) -> None:
     """Findings and numbers; to stderr when the events themselves went to stdout."""
     to_stderr = wrote == "-"
     if request.as_json:

@@ -43,9 +43,10 @@ class Session:
         """Strict mode's check, where the settings ask for it. Raises SettingsError without the extra ``strict``."""
         if not self.settings.intake.strict:
             return None
-        from lineagelog.event.strict import load_schemas, strict_check
+        from lineagelog.event.strict import strict_check
+        from lineagelog.spec import specification
 
-        load_schemas()
+        specification()
         return strict_check
 
     @contextmanager

@@ -13,10 +13,11 @@ import structlog
 from msgspec import Struct
 
 from lineagelog.errors import LineageLogError, SettingsError
-from lineagelog.event.strict import load_schemas, strict_check
+from lineagelog.event.strict import strict_check
 from lineagelog.intake import Door
 from lineagelog.intake.group import place_of as code_place_of
 from lineagelog.shown import line_for_people, mask_text
+from lineagelog.spec import specification
 from lineagelog.spool import Spool
 from lineagelog.store import LogStore
 
@@ -62,7 +63,7 @@ class Connector:
         self.retire()
         options = self.options
         if options.strict:
-            load_schemas()
+            specification()
         store = self._stores.open(options.address, options.schema, _CONNECT_SECONDS)
         try:
             spool = Spool(

@@ -18,9 +18,9 @@ from typing import Any, Final
 import orjson
 
 from lineagelog.compiled import compiled
+from lineagelog.spec.paths import path_step
 
 from .model import Reason
-from .paths import path_step
 
 MAX_DEPTH: Final = 256
 """Arrays and objects within each other."""

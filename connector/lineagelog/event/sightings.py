@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from lineagelog.spec.paths import json_path
+
 from . import facets as table
 from .decoding import RefusedError
 from .facets import text_or_none
 from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
-from .paths import json_path
 
 MAX_NAME: Final = 64 * 1024
 """Bytes of a name or a namespace."""

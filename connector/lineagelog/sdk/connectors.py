@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Connector(Protocol):
+class SchemaConnector(Protocol):
     """What ``connector=`` needs."""
 
     def get_table_schema(self, table: str) -> Any:
@@ -113,9 +113,9 @@ def _is_from(value: Any, *packages: str) -> bool:
     return any(base.__module__.split(".")[0] in packages for base in type(value).__mro__)
 
 
-def as_connector(given: Any) -> Connector:
+def as_connector(given: Any) -> SchemaConnector:
     """The connector that a value is or stands for. Raises TypeError if it is none that is known."""
-    if isinstance(given, Connector):
+    if isinstance(given, SchemaConnector):
         return given
     if _is_from(inner := getattr(given, "__wrapped__", None), "sqlalchemy"):
         given = inner
@@ -169,7 +169,7 @@ def _route(connector: Any, name: str) -> tuple[Any, str] | None:
     """The connector for a dataset and the table to ask it for."""
     prefix, slash, rest = name.partition("/")
     table = rest if slash else name
-    if isinstance(connector, Connector) or not isinstance(connector, Mapping):
+    if isinstance(connector, SchemaConnector) or not isinstance(connector, Mapping):
         return connector, table
     if name in connector:
         return connector[name], table

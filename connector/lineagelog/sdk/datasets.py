@@ -12,9 +12,11 @@ from .guard import describe, warn_once
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lineagelog.spec import Holder
+
 type Side = Literal["inputs", "outputs"]
 
-_OWN_FACETS: dict[Side, tuple[str, str]] = {
+_OWN_FACETS: dict[Side, tuple[str, Holder]] = {
     "inputs": ("inputFacets", "InputDataset"),
     "outputs": ("outputFacets", "OutputDataset"),
 }
@@ -50,7 +52,8 @@ class Datasets:
         key = (read.get("namespace") or self.namespace, read["name"])
         dataset = self._by_key.get(key) or {"namespace": key[0], "name": key[1], "facets": {}}
         own, own_kind = _OWN_FACETS[self.side]
-        for place, kind in (("facets", "Dataset"), (own, own_kind)):
+        holders: tuple[tuple[str, Holder], ...] = (("facets", "Dataset"), (own, own_kind))
+        for place, kind in holders:
             for name, facet in (read.get(place) or {}).items():
                 if facet is not None:
                     dataset.setdefault(place, {})[name] = complete_facet(name, facet, kind)

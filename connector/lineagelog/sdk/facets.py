@@ -9,6 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from lineagelog.shown import mask_text
+from lineagelog.spec import (
+    CURRENT_FILES,
+    FacetBuilder,
+    Holder,
+    error_message,
+    job_type,
+    processing_engine,
+    transformation,
+)
 
 from .guard import describe, guarded, warn_once
 from .plain import plain
@@ -20,83 +29,20 @@ type Facet = dict[str, Any]
 VERSION: Final = importlib.metadata.version("lineagelog")
 PRODUCER: Final = f"urn:lineagelog:sdk:{VERSION}"
 
-_SPEC: Final = "https://openlineage.io/spec/"
-_BASE: Final = _SPEC + "2-0-2/OpenLineage.json#/$defs/"
-_VERSIONS: Final = {
-    "BaseSubsetDatasetFacet": "1-0-0",
-    "CatalogDatasetFacet": "1-1-0",
-    "ColumnLineageDatasetFacet": "1-2-0",
-    "DataQualityAssertionsDatasetFacet": "1-1-0",
-    "DataQualityMetricsDatasetFacet": "1-0-0",
-    "DataQualityMetricsInputDatasetFacet": "1-0-3",
-    "DatasetTypeDatasetFacet": "1-0-1",
-    "DatasetVersionDatasetFacet": "1-0-1",
-    "DatasourceDatasetFacet": "1-0-1",
-    "DocumentationDatasetFacet": "1-1-0",
-    "DocumentationJobFacet": "1-1-0",
-    "EnvironmentVariablesRunFacet": "1-0-0",
-    "ErrorMessageRunFacet": "1-0-1",
-    "ExecutionParametersRunFacet": "1-0-0",
-    "ExternalQueryRunFacet": "1-0-2",
-    "ExtractionErrorRunFacet": "1-1-2",
-    "HierarchyDatasetFacet": "1-0-0",
-    "InputStatisticsInputDatasetFacet": "1-0-0",
-    "JobDependenciesRunFacet": "1-0-1",
-    "JobTypeJobFacet": "2-0-4",
-    "LifecycleStateChangeDatasetFacet": "1-0-1",
-    "NominalTimeRunFacet": "1-0-1",
-    "OutputStatisticsOutputDatasetFacet": "1-0-2",
-    "OwnershipDatasetFacet": "1-0-1",
-    "OwnershipJobFacet": "1-0-1",
-    "ParentRunFacet": "1-2-0",
-    "ProcessingEngineRunFacet": "1-1-1",
-    "SchemaDatasetFacet": "1-2-0",
-    "SourceCodeJobFacet": "1-0-1",
-    "SourceCodeLocationJobFacet": "1-1-0",
-    "SQLJobFacet": "1-1-0",
-    "StorageDatasetFacet": "1-0-1",
-    "SymlinksDatasetFacet": "1-0-1",
-    "TagsDatasetFacet": "1-0-0",
-    "TagsJobFacet": "1-0-0",
-    "TagsRunFacet": "1-0-0",
-    "TestRunFacet": "1-0-1",
-}
-"""The facets of specification 2-0-2 and their versions."""
-
-_KEYS: Final = {
-    "dataSource": "DatasourceDatasetFacet",
-    "datasetType": "DatasetTypeDatasetFacet",
-    "version": "DatasetVersionDatasetFacet",
-    "sql": "SQLJobFacet",
-}
-"""The keys that are not the facet's name in lower camel case."""
-
+_BUILDER: Final = FacetBuilder(PRODUCER, CURRENT_FILES)
 _AGGREGATES: Final = frozenset(("SUM", "COUNT", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE", "ARRAY_AGG"))
 _MAX_TRACE: Final = 32_000
 
 
-def complete_facet(key: str, facet: Any, kind: str) -> Facet:
+def complete_facet(key: str, facet: Any, holder: Holder) -> Facet:
     """A facet as plain values with the two members each facet must have.
 
-    ``kind`` says where it stands: Run, Job, Dataset, InputDataset or OutputDataset. Raises TypeError if the facet is
-    neither a mapping nor a facet object of the OpenLineage client.
+    Raises TypeError if the facet is neither a mapping nor a facet object of the OpenLineage client.
     """
     made = plain(facet)
     if not isinstance(made, dict):
         raise TypeError(f"the facet {key!r} is a {type(facet).__name__}, not a dict")
-    made.setdefault("_producer", PRODUCER)
-    made.setdefault("_schemaURL", schema_url(key, kind))
-    return made
-
-
-def schema_url(key: str, kind: str) -> str:
-    """The address of the schema of a facet; the base facet's for one that the specification does not know."""
-    name = _KEYS.get(key, f"{key[:1].upper()}{key[1:]}{kind}Facet")
-    version = _VERSIONS.get(name)
-    if version is None and kind != "Dataset":  # quality metrics stand under inputFacets with a dataset facet's name
-        name = name.replace(f"{kind}Facet", "DatasetFacet")
-        version = _VERSIONS.get(name)
-    return f"{_SPEC}facets/{version}/{name}.json" if version else f"{_BASE}{kind}Facet"
+    return _BUILDER.completed(key, holder, made)
 
 
 def as_dataset(dataset: Any) -> Dataset:
@@ -227,7 +173,7 @@ def _transformations(operation: Any) -> dict[str, Any]:
     """What OpenLineage calls a direct transformation; its subtype only where the operation is a known aggregate."""
     if not operation:
         return {}
-    made = {"type": "DIRECT", "description": str(operation)}
+    made = transformation("DIRECT", description=str(operation))
     if str(operation).split("(")[0].strip().upper() in _AGGREGATES:
         made["subtype"] = "AGGREGATION"
     return {"transformations": [made]}
@@ -246,20 +192,19 @@ def error_facet(problem: BaseException) -> Facet:
     if len(trace) > _MAX_TRACE:
         trace = f"{trace[: _MAX_TRACE // 2]}\n…\n{trace[-_MAX_TRACE // 2 :]}"
     message = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    facet = {
-        "message": mask_text(message[:_MAX_TRACE]),
-        "programmingLanguage": "PYTHON",
-        "stackTrace": mask_text(trace),
-    }
-    return complete_facet("errorMessage", facet, "Run")
+    return error_message_facet(mask_text(message[:_MAX_TRACE]), mask_text(trace))
+
+
+def error_message_facet(message: str, stack_trace: str = "") -> Facet:
+    """The errorMessage facet of a Python job."""
+    return complete_facet("errorMessage", error_message(message, "PYTHON", stack_trace), "Run")
 
 
 def engine_facet() -> Facet:
     """The processing_engine facet: Python and its version, and ours."""
-    facet = {"version": platform.python_version(), "name": "Python", "openlineageAdapterVersion": VERSION}
-    return complete_facet("processing_engine", facet, "Run")
+    return complete_facet("processing_engine", processing_engine("Python", platform.python_version(), VERSION), "Run")
 
 
 def job_type_facet() -> Facet:
     """The jobType facet of a Python job."""
-    return complete_facet("jobType", {"processingType": "BATCH", "integration": "PYTHON", "jobType": "JOB"}, "Job")
+    return complete_facet("jobType", job_type("PYTHON", "JOB"), "Job")

@@ -14,6 +14,8 @@ from uuid import UUID
 
 from openlineage.client.uuid import generate_static_uuid
 
+from lineagelog.spec import run_and_job
+
 from .facets import Facet, complete_facet
 from .guard import guarded, warn_once
 
@@ -33,6 +35,10 @@ class RunRef:
         """``namespace/name/runId``, as `OPENLINEAGE_PARENT_ID` has it."""
         return f"{self.namespace}/{self.name}/{self.run_id}"
 
+    def named(self) -> dict[str, Any]:
+        """As the parent facet names it."""
+        return run_and_job(self.run_id, self.namespace, self.name)
+
 
 @dataclass(frozen=True)
 class Ancestry:
@@ -45,8 +51,8 @@ class Ancestry:
         """The parent run facet."""
         if self.parent is None:
             return None
-        facet: dict[str, Any] = _run_and_job(self.parent)
-        facet["root"] = _run_and_job(self.root or self.parent)
+        facet = self.parent.named()
+        facet["root"] = (self.root or self.parent).named()
         return complete_facet("parent", facet, "Run")
 
 
@@ -58,10 +64,6 @@ class ActiveRun(Protocol):
     outer: ActiveRun | None
     ended: bool
     process: int
-
-
-def _run_and_job(ref: RunRef) -> dict[str, Any]:
-    return {"run": {"runId": ref.run_id}, "job": {"namespace": ref.namespace, "name": ref.name}}
 
 
 _current: Final[contextvars.ContextVar[ActiveRun | None]] = contextvars.ContextVar("lineagelog_run", default=None)

@@ -29,6 +29,8 @@ from .template import Template, load_template
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from lineagelog.spec import Holder
+
 type Parent = LineageRun | RunRef | bool | None
 
 _runs: Final[weakref.WeakSet[LineageRun]] = weakref.WeakSet()
@@ -77,13 +79,9 @@ class LineageRun:
             side.add_all(given)
         self._run_facets: dict[str, Facet] = {"processing_engine": engine_facet()}
         self._job_facets: dict[str, Facet] = {"jobType": job_type_facet()}
-        for to, given, kind in (
-            (self._run_facets, template.run_facets, "Run"),
-            (self._run_facets, plan.run_facets, "Run"),
-            (self._job_facets, template.job_facets, "Job"),
-            (self._job_facets, plan.job_facets, "Job"),
-        ):
-            _add_facets(to, given, kind)
+        for origin in (template, plan):
+            _add_facets(self._run_facets, origin.run_facets, "Run")
+            _add_facets(self._job_facets, origin.job_facets, "Job")
         if parent := ancestry.facet():
             self._run_facets["parent"] = parent
 
@@ -217,10 +215,10 @@ class LineageRun:
 
 
 @guarded("reading facets", None)
-def _add_facets(to: dict[str, Facet], given: Mapping[str, Any] | None, kind: str) -> None:
+def _add_facets(to: dict[str, Facet], given: Mapping[str, Any] | None, holder: Holder) -> None:
     for key, facet in (given or {}).items():
         try:
-            to[str(key)] = complete_facet(str(key), facet, kind)
+            to[str(key)] = complete_facet(str(key), facet, holder)
         except Exception as problem:
             warn_once(f"lineage: a facet is left out: {describe(problem)}")
 

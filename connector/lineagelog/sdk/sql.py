@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lineagelog.sqllineage import TARGET, Naming, dialect_name, flows, is_table, known_schema, prepared
+from lineagelog.spec import transformation
+from lineagelog.sqllineage import TARGET, SqlNaming, dialect_name, flows, is_table, known_schema, prepared
 
 from .facets import Dataset, complete_facet
 from .guard import describe, warn_once
@@ -81,7 +82,7 @@ def _read(
 ) -> SqlLineage:
     import sqlglot
 
-    naming = Naming(dialect, default_schema, columns)
+    naming = SqlNaming(dialect, default_schema, columns)
     script = _Script(naming)
     for statement in sqlglot.parse(sql, dialect=dialect):
         if statement is not None:
@@ -108,7 +109,7 @@ def _facet(columns: Columns, dataset: Any) -> dict[str, Any]:
             {
                 **dataset(table),
                 "field": name,
-                "transformations": [{"type": "DIRECT", "subtype": subtype}],
+                "transformations": [transformation("DIRECT", subtype)],
             }
             for table, name, subtype in sources
         ]
@@ -120,7 +121,7 @@ def _facet(columns: Columns, dataset: Any) -> dict[str, Any]:
 class _Script:
     """The statements of one text, one after the other."""
 
-    def __init__(self, naming: Naming) -> None:
+    def __init__(self, naming: SqlNaming) -> None:
         self.naming = naming
         self.inputs: dict[str, None] = {}
         self.written: dict[str, _Written] = {}

@@ -28,7 +28,7 @@ from openlineage.client.transport import Config, HttpConfig, HttpTransport, Tran
 
 from lineagelog.errors import InputError, SettingsError
 from lineagelog.sdk.delivery import lives, process
-from lineagelog.sdk.delivery.courier import Courier, MemoryQueue, Pace, TryLaterError
+from lineagelog.sdk.delivery.courier import Courier, CourierPace, MemoryQueue, TryLaterError
 from lineagelog.sdk.delivery.lives import Lives, is_owned
 from lineagelog.spool import DEFAULT_MAX_BYTES, Spool, SpoolReader
 
@@ -87,7 +87,7 @@ class BatchTransport(HttpTransport):
         self._batching = config.batch_size > 1
         self._batch_endpoint = config.batch_endpoint or f"{config.endpoint.rstrip('/')}/batch"
         self._queue: MemoryQueue[bytes] = MemoryQueue(config.queue_size)
-        pace = Pace(
+        pace = CourierPace(
             config.batch_size,
             config.batch_bytes,
             linger=config.flush_interval,
@@ -359,7 +359,7 @@ class SpoolTransport(Transport):
         self._exit_timeout = config.exit_timeout
         self._inner = _deliverer(dict(config.transport))
         self._lives = Lives(self._spool.folder, self._spool.append)
-        self._courier = Courier(_SpoolQueue(self._spool, self._lives), self._inner.deliver, Pace())
+        self._courier = Courier(_SpoolQueue(self._spool, self._lives), self._inner.deliver, CourierPace())
         _close_at_exit(self)
 
     def emit(self, event: Event) -> None:  # type: ignore[override]

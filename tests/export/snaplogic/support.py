@@ -8,8 +8,8 @@ from typing import Any
 
 from lineagelog.export.snaplogic import (
     AccountBook,
-    Export,
-    ExportOptions,
+    PipelineExport,
+    PipelineExportOptions,
     Source,
     export_snaplogic,
     problems,
@@ -32,14 +32,14 @@ def book() -> AccountBook:
     return AccountBook(read_accounts((SAMPLES / "accounts.json").read_bytes(), "accounts.json"))
 
 
-def export(*names: str, **options: Any) -> Export:
+def export(*names: str, **options: Any) -> PipelineExport:
     """Export samples by name with their accounts."""
-    chosen = ExportOptions(**{"accounts": book()} | options)
+    chosen = PipelineExportOptions(**{"accounts": book()} | options)
     files = [source(f"{FILES.get(name, name)}.slp") for name in names]
     return export_snaplogic(files, [source(f"{name}.run.json") for name in names], chosen)
 
 
-def event(exported: Export, label: str) -> Json:
+def event(exported: PipelineExport, label: str) -> Json:
     """The event of the Snap with that label."""
     found = [event for event in exported.events if short(event["job"]["name"]).endswith(f":{label}")]
     assert len(found) == 1, [event["job"]["name"] for event in exported.events]
@@ -79,17 +79,17 @@ def rows(dataset: Json) -> int | None:
     return next((facet["rowCount"] for facet in facets.values()), None)
 
 
-def run(*chosen: Sample, **options: Any) -> Export:
+def run(*chosen: Sample, **options: Any) -> PipelineExport:
     """Export samples that are made in a test."""
     files = [Source(f"{sample.name}.slp", json.dumps(sample.pipeline()).encode()) for sample in chosen]
     runs = [Source(f"{sample.name}.json", json.dumps(sample.run()).encode()) for sample in chosen]
-    exported = export_snaplogic(files, runs, ExportOptions(**{"accounts": book()} | options))
+    exported = export_snaplogic(files, runs, PipelineExportOptions(**{"accounts": book()} | options))
     assert problems(exported.events, options.get("modern", False)) == []
     assert strangers(exported) == []
     return exported
 
 
-def strangers(exported: Export) -> list[str]:
+def strangers(exported: PipelineExport) -> list[str]:
     """Input fields that are not among the columns of their input, as `job: dataset.field`."""
     found = []
     for item in exported.events:
@@ -104,6 +104,6 @@ def strangers(exported: Export) -> list[str]:
     return found
 
 
-def warnings(exported: Export) -> list[str]:
+def warnings(exported: PipelineExport) -> list[str]:
     """The messages of the warnings."""
     return [finding.message for finding in exported.findings if finding.severity == "warning"]

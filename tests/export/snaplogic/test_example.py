@@ -13,9 +13,9 @@ import pytest
 
 from lineagelog.export.snaplogic import (
     AccountBook,
-    ExportOptions,
     Naming,
     Nested,
+    PipelineExportOptions,
     Source,
     VirtualNames,
     export_snaplogic,
@@ -47,7 +47,9 @@ def test_the_checker_finds_nothing(options: dict[str, Any], with_namespaces: boo
     accounts = read_accounts((folder / "accounts.json").read_bytes(), "accounts.json")
     mapped = read_namespaces((folder / "namespaces.json").read_bytes(), "namespaces.json") if with_namespaces else {}
     pipeline, run = (Source(name, (folder / name).read_bytes()) for name in ("pipeline.slp", "run.json"))
-    exported = export_snaplogic([pipeline], [run], ExportOptions(accounts=AccountBook(accounts, mapped), **options))
+    exported = export_snaplogic(
+        [pipeline], [run], PipelineExportOptions(accounts=AccountBook(accounts, mapped), **options)
+    )
     (tmp_path / "events.json").write_text(json.dumps(exported.events))
     command = [
         sys.executable,

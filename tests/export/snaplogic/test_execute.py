@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineagelog.export.snaplogic import Export, Nested
+from lineagelog.export.snaplogic import Nested, PipelineExport
 from lineagelog.export.snaplogic.statement import read_statement, statement_text
 
 from .build import Json, account, chain, expr, lit
@@ -20,7 +20,7 @@ type Found = dict[str, tuple[list[str], str]]
 MAPPED = "Mapping"
 
 
-def execute(statement: Json, *uses: str, kind: str = "postgres", **options: object) -> Export:
+def execute(statement: Json, *uses: str, kind: str = "postgres", **options: object) -> PipelineExport:
     """The export of a generator of `a` and `b.c`, an Execute Snap, and a Mapper that uses fields of it."""
     settings = {"sqlStatement": statement, "passThrough": lit(True)}
     return run(chain(f"{kind}-execute", "It", settings, *uses, account=account("shop", "postgres")), **options)

@@ -19,7 +19,7 @@ from lineagelog.export.snaplogic import (
     virtual_dataset,
     virtual_name,
 )
-from lineagelog.export.snaplogic.accounts import Reference, Target
+from lineagelog.export.snaplogic.accounts import AccountReference, Target
 from lineagelog.export.snaplogic.names import file_name, table_name
 from lineagelog.export.snaplogic.sql import soql, tables
 
@@ -120,19 +120,19 @@ def test_accounts_by_id_path_and_label() -> None:
     """The id decides, then the longest common end of the path; a JDBC URL tells system, host and database,
     not the password."""
     book = AccountBook(read_accounts(json.dumps(ASSETS).encode(), "a.json"))
-    assert book.target(Reference("db", "2"), "Postgres").database == "d"
-    assert book.target(Reference("../shared/db"), "Postgres").namespace == "postgres://a:1"
-    assert book.target(Reference("../other/db"), "Postgres").namespace == "postgres://b"
-    url = book.target(Reference("url"), "JDBC")
+    assert book.target(AccountReference("db", "2"), "Postgres").database == "d"
+    assert book.target(AccountReference("../shared/db"), "Postgres").namespace == "postgres://a:1"
+    assert book.target(AccountReference("../other/db"), "Postgres").namespace == "postgres://b"
+    url = book.target(AccountReference("url"), "JDBC")
     assert (url.system, url.namespace, url.database) == ("Postgres", "postgres://h:5433", "app")
-    assert not book.target(Reference("none"), "Postgres").known
+    assert not book.target(AccountReference("none"), "Postgres").known
 
 
 def test_plain_accounts_and_namespaces() -> None:
     """A short form without assets."""
     plain = read_accounts(b'{"db": {"hostname": "h", "portNumber": 5, "databaseName": "d"}}', "a.json")
     mapped = read_namespaces(b'{"db": {"system": "My DB", "openlineage_namespace": null, "database": "e"}}', "n.json")
-    target = AccountBook(plain, mapped).target(Reference("shared/db"), "MySQL")
+    target = AccountBook(plain, mapped).target(AccountReference("shared/db"), "MySQL")
     assert (target.system, target.database) == ("My DB", "e")
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from lineagelog.errors import InputError
 from lineagelog.export.snaplogic import (
-    Export,
-    ExportOptions,
+    PipelineExport,
+    PipelineExportOptions,
     Source,
     export_snaplogic,
     problems,
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 JOIN = orders_join()
 
 
-def run(pipeline: object, ran: object, **options: Any) -> Export:
+def run(pipeline: object, ran: object, **options: Any) -> PipelineExport:
     """Export two documents, given as values or bytes."""
     encoded = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in (pipeline, ran)]
-    return export_snaplogic([Source("p.slp", encoded[0])], [Source("run.json", encoded[1])], ExportOptions(**options))
+    return export_snaplogic(
+        [Source("p.slp", encoded[0])], [Source("run.json", encoded[1])], PipelineExportOptions(**options)
+    )
 
 
 def changed(document: Json, *path: str, value: Any) -> Json:

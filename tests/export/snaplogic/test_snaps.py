@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineagelog.export.snaplogic import ExportOptions, Nested, Source, VirtualNames, export_snaplogic, problems
+from lineagelog.export.snaplogic import Nested, PipelineExportOptions, Source, VirtualNames, export_snaplogic, problems
 from lineagelog.export.snaplogic.validate import unknown_columns
 
 from .build import Json, Sample, account, chain, expr, insert, lit, mapping, select, table
@@ -235,5 +235,5 @@ def test_two_datasets_of_one_name_are_told_where_their_columns_differ() -> None:
     for old, new in ids.items():
         texts = [text.replace(old, new) for text in texts]
     files = [Source(name, text.encode()) for name, text in zip(("p.slp", "r.json"), texts, strict=True)]
-    exported = export_snaplogic(files[:1], files[1:], ExportOptions(virtual_names=VirtualNames.SNAPLOGIC))
+    exported = export_snaplogic(files[:1], files[1:], PipelineExportOptions(virtual_names=VirtualNames.SNAPLOGIC))
     assert any("Snap 'Both': column two comes from two of" in message for message in warnings(exported))

@@ -193,7 +193,7 @@ class ArrowParser(MetadataParser):
         return key, self.text[self.starts[start] : self.ends[self.at - 1]]
 
 
-class BodyReader(ArrowParser):
+class TransformReader(ArrowParser):
     """Reads a transform's text again, apart from the file that it stands in."""
 
     def __init__(self, body: str) -> None:

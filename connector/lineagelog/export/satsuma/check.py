@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lineagelog.errors import SettingsError
-from lineagelog.export.satsuma.events import SPEC
+from lineagelog.spec import CURRENT, Departure, Validator, event_kind, facets_of, read_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from importlib.resources.abc import Traversable
 
     from lineagelog.export.satsuma.events import Export, Exported
     from lineagelog.export.satsuma.facets import Json
-
-_KINDS = {"DatasetFacet": "dataset", "JobFacet": "job", "RunFacet": "run"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +140,9 @@ def _datasets(event: Json, side: str) -> list[Json]:
 def validate(events: Iterable[Exported], progress: Callable[[int], None] | None = None) -> list[str]:
     """What is wrong with the events, a line each; an empty list when all is well.
 
-    Raises SettingsError when the validator (extra `export`) is not installed.
+    Raises SettingsError where jsonschema-rs (extra `export`) is not installed.
     """
-    checker = _Checker(_schemas())
+    checker = _Checker()
     failures: list[str] = []
     for number, item in enumerate(events, 1):
         failures += checker.check(item)
@@ -159,93 +154,41 @@ def validate(events: Iterable[Exported], progress: Callable[[int], None] | None 
 class _Checker:
     """Validates events one by one; a facet that several events share is looked at once."""
 
-    def __init__(self, schemas: dict[str, Json]) -> None:
-        try:
-            import jsonschema_rs
-        except ImportError:
-            raise SettingsError("validating needs the extra 'export': pip install 'lineagelog[export]'") from None
-        registry = jsonschema_rs.Registry(list(schemas.items()))
-
-        def validator(reference: str) -> Any:
-            return jsonschema_rs.validator_for({"$ref": reference}, registry=registry, validate_formats=True)
-
-        self._events = {kind: validator(f"{SPEC}#/$defs/{kind}") for kind in ("RunEvent", "JobEvent", "DatasetEvent")}
-        self._facets = {at: (validator(url), url) for at, url in _facet_definitions(schemas)}
+    def __init__(self) -> None:
+        self._validator = _validator()
         self._runs: set[tuple[str, str]] = set()
         self._seen: dict[int, Json] = {}  # keeps the facets alive, so that an id means one facet
 
     def check(self, item: Exported) -> Iterator[str]:
         event = item.event
-        kind = str(event.get("schemaURL", "")).rpartition("/")[2]
-        if kind not in self._events:
+        kind = event_kind(event)
+        if kind is None or event.get("schemaURL") != CURRENT.event(kind):
             yield f"{item.name}: schemaURL is '{event.get('schemaURL')}'"
             return
-        yield from _told(self._events[kind], event, item.name)
+        yield from (_line(item, departure) for departure in self._validator.event(kind, event))
         if "run" in event:
             run = (event["run"]["runId"], event["eventType"])
             if run in self._runs:
                 yield f"{item.name}: the run id {run[0]} is not the only {run[1]} of its kind"
             self._runs.add(run)
-        for kind, where, facets in _carriers(event):
-            if where.startswith("inputs") and "columnLineage" in facets:
-                yield f"{item.name}: {where} carries columnLineage, which belongs to outputs"
-            for name, facet in facets.items():
-                yield from self._facet(kind, name, facet, f"{item.name}: {where}.{name}")
-
-    def _facet(self, kind: str, name: str, facet: Json, where: str) -> Iterator[str]:
-        if id(facet) in self._seen:
-            return
-        self._seen[id(facet)] = facet
-        known = self._facets.get((kind, name))
-        if known is None:
-            yield f"{where}: no schema is known for this {kind} facet"
-            return
-        yield from _told(known[0], facet, where)
-        if facet.get("_schemaURL") != known[1]:
-            yield f"{where}: _schemaURL is {facet.get('_schemaURL')}, expected {known[1]}"
+        for facet in facets_of(event):
+            if facet.key == "columnLineage" and facet.place[0] == "inputs":
+                yield _line(item, Departure(facet.place, "columnLineage belongs to outputs"))
+            if id(facet.content) not in self._seen:
+                self._seen[id(facet.content)] = facet.content
+                found = (*self._validator.unknown(facet), *self._validator.facet(facet))
+                yield from (_line(item, departure) for departure in found)
 
 
-def _carriers(event: Json) -> Iterator[tuple[str, str, Json]]:
-    for kind in ("run", "job"):
-        if kind in event:
-            yield kind, kind, event[kind].get("facets", {})
-    for side in ("inputs", "outputs"):
-        for dataset in _datasets(event, side):
-            yield "dataset", f"{side} {dataset.get('name')}", dataset.get("facets", {})
-
-
-def _told(validator: Any, value: Json, where: str) -> Iterator[str]:
-    if not validator.is_valid(value):
-        for error in validator.iter_errors(value):
-            path = "/".join(map(str, error.instance_path))
-            yield f"{where}: {path}: {error.message[:200]}"
-
-
-def _facet_definitions(schemas: dict[str, Json]) -> Iterator[tuple[tuple[str, str], str]]:
-    """((kind of carrier, facet name), URL of the definition) of every facet of datasets, jobs and runs."""
-    for url, schema in schemas.items():
-        for name, definition in schema.get("properties", {}).items():
-            reference = definition.get("$ref", "") if isinstance(definition, dict) else ""
-            kind = reference.rpartition("/")[2]
-            for suffix, carrier in _KINDS.items():
-                if kind.endswith(suffix) and not kind.endswith(("InputDatasetFacet", "OutputDatasetFacet")):
-                    yield (carrier, name), url + reference
+def _line(item: Exported, departure: Departure) -> str:
+    """The event, the dataset by its name, the place and what is wrong there."""
+    place: list[object] = list(departure.place)
+    if len(place) > 1 and place[0] in ("inputs", "outputs"):
+        place[1] = f"{place[1]} ({item.event[str(place[0])][place[1]].get('name')})"
+    return f"{item.name}: {'/'.join(map(str, place))}: {departure.message}"
 
 
 @cache
-def _schemas() -> dict[str, Json]:
-    """The vendored OpenLineage schemas and our own facet schemas, by their `$id`."""
-    found: dict[str, Json] = {}
-    for package in ("lineagelog.event", "lineagelog.export.satsuma"):
-        for file in _json_files(resources.files(package) / "schemas"):
-            schema = json.loads(file.read_text("utf-8"))
-            found[schema["$id"]] = schema
-    return found
-
-
-def _json_files(folder: Traversable) -> Iterator[Traversable]:
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.is_dir():
-            yield from _json_files(entry)
-        elif entry.name.endswith(".json"):
-            yield entry
+def _validator() -> Validator:
+    """The specification and our own facets."""
+    return Validator(facets=read_schemas(resources.files(__package__) / "schemas"))

@@ -24,7 +24,7 @@ _SOURCE = ("record_source", "VARCHAR(100)")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LeafColumn:
     """A leaf of a schema: its dotted path, its type as events show it ('' without one), its declaration."""
 
     path: str
@@ -37,7 +37,7 @@ class Table:
     """A schema as a flat table, made once and asked often."""
 
     schema: Schema
-    columns: tuple[Column, ...]
+    columns: tuple[LeafColumn, ...]
     fields: dict[str, Field]  # every declared path, records too, shallow ones first
     mechanical: dict[str, str]  # name to type of the columns that metadata implies
     by_name: dict[str, str]  # a field's own name to its shallowest path
@@ -97,14 +97,14 @@ def dimension_reference(value: str) -> tuple[str, str]:
     return scope + mark + dimension.strip("`"), field.strip("`")
 
 
-def _leaves(fields: Iterable[object], prefix: str) -> Iterator[Column]:
+def _leaves(fields: Iterable[object], prefix: str) -> Iterator[LeafColumn]:
     for field in fields_only(fields):
         path = prefix + field.name
         if field.children:
             yield from _leaves(field.children, path + ".")
         else:
             kind = f"ARRAY<{field.type}>" if field.is_list else field.type
-            yield Column(path, kind, field)
+            yield LeafColumn(path, kind, field)
 
 
 def _levels(fields: Iterable[object]) -> Iterator[tuple[str, Field]]:
@@ -122,7 +122,7 @@ def fields_only(items: Iterable[object]) -> Iterator[Field]:
     return (item for item in items if isinstance(item, Field))
 
 
-def _implied(schema: Schema, columns: tuple[Column, ...]) -> Iterator[tuple[str, str]]:
+def _implied(schema: Schema, columns: tuple[LeafColumn, ...]) -> Iterator[tuple[str, str]]:
     present, kind = tags(schema.metadata), entity_type(schema)
     if kind == "fact":
         yield from _fact(schema)
@@ -151,7 +151,7 @@ def _satellite(schema: Schema, *, effectivity: bool) -> Iterator[tuple[str, str]
         yield from (("start_date", _TIME), ("end_date", _TIME), ("is_current", "BOOLEAN"))
 
 
-def _history(schema: Schema, columns: tuple[Column, ...]) -> Iterator[tuple[str, str]]:
+def _history(schema: Schema, columns: tuple[LeafColumn, ...]) -> Iterator[tuple[str, str]]:
     """The columns of a dimension that keeps its history (scd 2), and the current values beside it (scd 6)."""
     yield from (("surrogate_key", "BIGINT"), ("valid_from", _TIME), ("valid_to", _TIME))
     yield from (("is_current", "BOOLEAN"), ("row_hash", _HASH))

@@ -11,7 +11,6 @@ from lineagelog.errors import SettingsError
 from lineagelog.export.satsuma.columns import fields_only
 from lineagelog.export.satsuma.definitions import find_key
 from lineagelog.export.satsuma.facets import (
-    OPENLINEAGE,
     Facets,
     consumer_tool,
     consumer_type,
@@ -24,21 +23,21 @@ from lineagelog.export.satsuma.lineage import Resolver
 from lineagelog.export.satsuma.metadata import values_of
 from lineagelog.export.satsuma.naming import JobNames, dotted, job_name, run_id
 from lineagelog.export.satsuma.transforms import DIRECT_COPY
+from lineagelog.spec import CURRENT, transformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lineagelog.export.satsuma.facets import Json
-    from lineagelog.export.satsuma.lineage import Entry, Lineage, Source
+    from lineagelog.export.satsuma.lineage import Entry, Lineage, SourceField
     from lineagelog.export.satsuma.options import ExportOptions
     from lineagelog.export.satsuma.tree import Comment, Field, Problem, Schema, Spec
 
-SPEC = f"{OPENLINEAGE}/2-0-2/OpenLineage.json"
 FROM_REFERENCE = "(inferred from NL @ref)"
 _HOW = {
-    "copy": {"type": "DIRECT", "subtype": "IDENTITY"},
-    "transform": {"type": "DIRECT", "subtype": "TRANSFORMATION"},
-    "inferred": {"type": "INDIRECT"},
+    "copy": ("DIRECT", "IDENTITY"),
+    "transform": ("DIRECT", "TRANSFORMATION"),
+    "inferred": ("INDIRECT", None),
 }
 _JOB_TYPES = {"report": "REPORT", "model": "MODEL"}
 
@@ -201,7 +200,7 @@ class _Export:
         content: Json = {"fields": fields}
         if lineage.rows:
             content["dataset"] = self._input_fields(lineage.rows)
-        facet = self._facets.standard("ColumnLineageDatasetFacet", content)
+        facet = self._facets.standard("columnLineage", "Dataset", content)
         return {**dataset, "facets": {**dataset["facets"], "columnLineage": facet}}
 
     def _column(self, entry: Entry) -> Json:
@@ -213,13 +212,13 @@ class _Export:
         column["transformationType"] = "DIRECT" if entry.direct else "INDIRECT"
         return column
 
-    def _input_fields(self, sources: Iterable[Source]) -> list[Json]:
-        grouped: dict[tuple[str, str], list[Source]] = defaultdict(list)
+    def _input_fields(self, sources: Iterable[SourceField]) -> list[Json]:
+        grouped: dict[tuple[str, str], list[SourceField]] = defaultdict(list)
         for source in sources:
             grouped[source.schema, source.field].append(source)
         return [self._input_field(*at, ways) for at, ways in grouped.items()]
 
-    def _input_field(self, key: str, field: str, ways: list[Source]) -> Json:
+    def _input_field(self, key: str, field: str, ways: list[SourceField]) -> Json:
         if key in self.resolver.tables:
             dataset = self.dataset(key)
             namespace, name = dataset["namespace"], dataset["name"]
@@ -258,15 +257,15 @@ class _Export:
         return {
             "eventTime": self._time,
             "producer": self.options.producer,
-            "schemaURL": f"{SPEC}#/$defs/{kind}",
+            "schemaURL": CURRENT.event(kind),
         }
 
 
-def _transformation(source: Source) -> Json:
+def _transformation(source: SourceField) -> Json:
     texts = {"copy": DIRECT_COPY, "inferred": FROM_REFERENCE}
     text = texts.get(source.how, source.description)
-    how = _HOW.get(source.how, {"type": "INDIRECT", "subtype": source.how})
-    return {**how, "description": text, "masking": source.masks}
+    kind, subtype = _HOW.get(source.how, ("INDIRECT", source.how))
+    return transformation(kind, subtype, text, source.masks)
 
 
 class _Comments:

@@ -6,25 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from lineagelog.export.satsuma.columns import INFERRED, dimension_reference, entity_type, scd_type
 from lineagelog.export.satsuma.metadata import has, note_of, prose, tags, value_of, values_of
+from lineagelog.spec import FacetBuilder, job_type, schema_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lineagelog.export.satsuma.columns import Table
     from lineagelog.export.satsuma.tree import Comment, Mapping, Meta, Schema
+    from lineagelog.spec import Holder
 
 type Json = dict[str, Any]
 
-OPENLINEAGE = "https://openlineage.io/spec"
 OWN_FACETS = "https://lineagelog.github.io/spec/facets/1-0-0"
-STANDARD_VERSIONS = {
-    "ColumnLineageDatasetFacet": "1-2-0",
-    "DocumentationDatasetFacet": "1-1-0",
-    "DocumentationJobFacet": "1-1-0",
-    "JobTypeJobFacet": "2-0-4",
-    "OwnershipDatasetFacet": "1-0-1",
-    "SchemaDatasetFacet": "1-2-0",
-}
 GOVERNANCE_KEYS = ("classification", "retention", "compliance", "owner", "steward")
 _FIELD_KEYS = ("pii", "classification", "retention", "encrypt", "mask")
 _CONSUMERS = {"report": "report", "model": "model", "ml_model": "model", "metric": "metric"}
@@ -63,17 +56,15 @@ class Facets:
     """Makes facets in the name of one producer; `naming` names the datasets that they speak of."""
 
     def __init__(self, producer: str, naming: Naming) -> None:
-        self._producer, self._naming = producer, naming
+        self._builder, self._naming = FacetBuilder(producer), naming
 
-    def standard(self, kind: str, content: Json) -> Json:
-        """A facet of the OpenLineage specification, by the name of its definition."""
-        url = f"{OPENLINEAGE}/facets/{STANDARD_VERSIONS[kind]}/{kind}.json#/$defs/{kind}"
-        return {"_producer": self._producer, "_schemaURL": url, **content}
+    def standard(self, key: str, holder: Holder, content: Json) -> Json:
+        """A facet of the OpenLineage specification."""
+        return self._builder.facet(key, holder, content)
 
     def own(self, kind: str, content: Json) -> Json:
         """A `satsuma_*` facet, whose schema ships in this package."""
-        url = f"{OWN_FACETS}/{kind}.json#/$defs/{kind}"
-        return {"_producer": self._producer, "_schemaURL": url, **content}
+        return self._builder.at(f"{OWN_FACETS}/{kind}.json#/$defs/{kind}", content)
 
     def dataset(self, table: Table, warnings: list[Json]) -> Json:
         """The facets of a dataset, apart from its column lineage."""
@@ -81,13 +72,13 @@ class Facets:
         facets: Json = {}
         columns = schema_fields(table)
         if columns:
-            facets["schema"] = self.standard("SchemaDatasetFacet", {"fields": columns})
+            facets["schema"] = self.standard("schema", "Dataset", {"fields": columns})
         text = schema_note(schema)
         if text is not None:
-            facets["documentation"] = self.standard("DocumentationDatasetFacet", documentation(text))
+            facets["documentation"] = self.standard("documentation", "Dataset", documentation(text))
         owners = ownership(schema.metadata)
         if owners:
-            facets["ownership"] = self.standard("OwnershipDatasetFacet", {"owners": owners})
+            facets["ownership"] = self.standard("ownership", "Dataset", {"owners": owners})
         for name, kind, content in (
             ("satsuma_governance", "SatsumaGovernanceDatasetFacet", governance(table)),
             ("satsuma_modelling", "SatsumaModellingDatasetFacet", modelling(table, self._naming)),
@@ -98,14 +89,12 @@ class Facets:
                 facets[name] = self.own(kind, content)
         return facets
 
-    def job(self, job_type: str, text: str | None, merge: Json, warnings: list[Json]) -> Json:
-        """The facets of a job; `job_type` is TASK, REPORT or MODEL."""
+    def job(self, kind: str, text: str | None, merge: Json, warnings: list[Json]) -> Json:
+        """The facets of a job; `kind` is TASK, REPORT or MODEL."""
         facets: Json = {}
         if text is not None:
-            facets["documentation"] = self.standard("DocumentationJobFacet", documentation(text))
-        facets["jobType"] = self.standard(
-            "JobTypeJobFacet", {"processingType": "BATCH", "integration": "SATSUMA", "jobType": job_type}
-        )
+            facets["documentation"] = self.standard("documentation", "Job", documentation(text))
+        facets["jobType"] = self.standard("jobType", "Job", job_type("SATSUMA", kind))
         if merge:
             facets["satsuma_mergeStrategy"] = self.own("SatsumaMergeStrategyJobFacet", merge)
         if warnings:
@@ -134,19 +123,8 @@ def _joined(notes: Iterable[str]) -> str | None:
 
 def schema_fields(table: Table) -> list[Json]:
     """The columns by dotted path, then the columns that the modelling tokens imply."""
-    found: list[Json] = []
-    for column in table.columns:
-        entry: Json = {"name": column.path}
-        if column.type:
-            entry["type"] = column.type
-        text = note_of(column.field.metadata)
-        if text is not None:
-            entry["description"] = text
-        found.append(entry)
-    for name, kind in table.mechanical.items():
-        implied = {"name": name, "type": kind, "description": INFERRED}
-        found.append({key: value for key, value in implied.items() if value})
-    return found
+    told = [schema_field(it.path, it.type or None, note_of(it.field.metadata)) for it in table.columns]
+    return told + [schema_field(name, kind or None, INFERRED) for name, kind in table.mechanical.items()]
 
 
 def ownership(metadata: tuple[Meta, ...]) -> list[Json]:

@@ -44,7 +44,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenLists:
     """Parallel lists: the kind, start and end of each token; the last is `end`. A mark's kind is the mark."""
 
     kinds: list[str]
@@ -53,7 +53,7 @@ class Tokens:
     remarks: tuple[Remark, ...]
 
 
-def lex(source: SourceText) -> Tokens:
+def lex(source: SourceText) -> TokenLists:
     """Cut a text into tokens. Never fails: what is no token gets the kind `bad`, for the parser to report.
 
     A quote that is never closed takes the rest of the text as one token `open`; the time stays linear.
@@ -79,7 +79,7 @@ def lex(source: SourceText) -> Tokens:
     kinds.append(END)
     starts.append(len(text))
     ends.append(len(text))
-    return Tokens(kinds, starts, ends, tuple(remarks))
+    return TokenLists(kinds, starts, ends, tuple(remarks))
 
 
 def _remark(comment: str, offset: int) -> Remark | None:

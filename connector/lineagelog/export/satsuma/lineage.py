@@ -23,7 +23,7 @@ CONTAINERS = frozenset({"each", "flatten", "nested"})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceField:
     """A field that a target field comes from, and how.
 
     `how` is `copy`, `transform` or `inferred` from a reference; of what decides on whole rows JOIN, FILTER, ….
@@ -41,7 +41,7 @@ class Entry:
     """The lineage of one target field of a mapping, over all its arrows."""
 
     target: str
-    sources: list[Source] = field(default_factory=list)
+    sources: list[SourceField] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
     direct: bool = True
     is_prose: bool = False
@@ -55,11 +55,11 @@ class Lineage:
     entries: dict[tuple[str, str], Entry]
     problems: tuple[Problem, ...]
     arrow_lines: dict[int, str]  # the line of an arrow to its target's path
-    rows: tuple[Source, ...] = ()  # what decides which rows there are: joins and filters
+    rows: tuple[SourceField, ...] = ()  # what decides which rows there are: joins and filters
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Match:
     schema: str
     path: str
     declared: bool
@@ -81,7 +81,7 @@ class Resolver:
 
     def resolve(self, mapping: Mapping) -> Lineage:
         """The column lineage of a mapping."""
-        work = _Work(self, mapping)
+        work = _Resolution(self, mapping)
         work.walk(mapping.arrows, None, None)
         work.conditions()
         if not mapping.targets:
@@ -90,7 +90,7 @@ class Resolver:
             work.report(mapping, f"{mapping.label} has no source")
         return Lineage(mapping, work.entries, tuple(work.problems), work.arrow_lines, tuple(work.rows))
 
-    def reference(self, reference: AtReference, mapping: Mapping) -> _Found | str | None:
+    def reference(self, reference: AtReference, mapping: Mapping) -> _Match | str | None:
         """The field that an @reference means, the key of a schema if it means one, or None.
 
         The order is the reference implementation's: the mapping's sources, its targets, then all schemas.
@@ -102,7 +102,7 @@ class Resolver:
         for key in sides:
             path = self.tables[key].find(names)
             if path is not None:
-                return _Found(key, path, True)
+                return _Match(key, path, True)
         own = qualified(mapping.namespace, names[0])
         everywhere: tuple[str, ...] = (*sides, own, names[0], *self._by_bare_name.get(names[0], ()))
         for key in everywhere:
@@ -112,18 +112,18 @@ class Resolver:
                 return key
             path = self.tables[key].find(names[1:])
             if path is not None:
-                return _Found(key, path, True)
+                return _Match(key, path, True)
         return None
 
-    def _scoped(self, key: str, names: tuple[str, ...]) -> _Found | str | None:
+    def _scoped(self, key: str, names: tuple[str, ...]) -> _Match | str | None:
         if key not in self.tables:
             return None
         if not names:
             return key
         path = self.tables[key].find(names)
-        return _Found(key, path, True) if path is not None else None
+        return _Match(key, path, True) if path is not None else None
 
-    def locate(self, path: Path, side: tuple[str, ...]) -> _Found | None:
+    def locate(self, path: Path, side: tuple[str, ...]) -> _Match | None:
         """The field that an arrow's path means among the schemas of its side; None if the side has no schema.
 
         A path may begin with the name of a schema. A bare field belongs to the first schema that declares it,
@@ -132,7 +132,7 @@ class Resolver:
         names = path.names
         if path.namespace is not None:
             key = qualified(path.namespace, names[0])
-            return self._in(key, names[1:]) if key in self.tables else _Found(key, ".".join(names[1:]), False)
+            return self._in(key, names[1:]) if key in self.tables else _Match(key, ".".join(names[1:]), False)
         owner = next((key for key in side if key == names[0]), None) or next(
             (key for key in side if bare(key) == names[0]), None
         )
@@ -142,20 +142,20 @@ class Resolver:
         whole = ".".join(names)
         owners = [key for key in side if whole in self.tables[key].fields]
         if owners:
-            return _Found(owners[0], whole, True, tuple(owners[1:]))
+            return _Match(owners[0], whole, True, tuple(owners[1:]))
         for key in side:
             if whole in self.tables[key].mechanical:
-                return _Found(key, whole, True)
+                return _Match(key, whole, True)
         if len(names) == 1 and "." in whole:  # one backticked name that spells a path
             return self.locate(Path(tuple(whole.split("."))), side)
-        return named or (_Found(side[0], whole, False) if side else None)
+        return named or (_Match(side[0], whole, False) if side else None)
 
-    def _in(self, key: str, names: tuple[str, ...]) -> _Found:
+    def _in(self, key: str, names: tuple[str, ...]) -> _Match:
         path = ".".join(names)
-        return _Found(key, path, self.tables[key].declares(path))
+        return _Match(key, path, self.tables[key].declares(path))
 
 
-class _Work:
+class _Resolution:
     """The resolution of one mapping under way."""
 
     def __init__(self, resolver: Resolver, mapping: Mapping) -> None:
@@ -163,7 +163,7 @@ class _Work:
         self.entries: dict[tuple[str, str], Entry] = {}
         self.problems: list[Problem] = []
         self.arrow_lines: dict[int, str] = {}
-        self.rows: list[Source] = []
+        self.rows: list[SourceField] = []
         tables = [resolver.tables[key] for key in mapping.sources]
         self._names = frozenset(field.name for table in tables for field in table.fields.values())
 
@@ -223,17 +223,17 @@ class _Work:
             shown = f"source field '{_shown(path)}' is declared in '{found.schema}' and in {others}"
             self.report(arrow, f"{shown}; the first counts: write {better}, or the one that is meant")
         if found.path and transform is None:
-            add(entry, Source(found.schema, found.path, "copy", "", masks=False))
+            add(entry, SourceField(found.schema, found.path, "copy", "", masks=False))
         elif found.path and transform is not None:
-            add(entry, Source(found.schema, found.path, "transform", transform.description, masked))
+            add(entry, SourceField(found.schema, found.path, "transform", transform.description, masked))
 
-    def _inferred(self, arrow: Arrow, target: _Found, entry: Entry, transform: Transform) -> None:
+    def _inferred(self, arrow: Arrow, target: _Match, entry: Entry, transform: Transform) -> None:
         """The fields that the transform's prose refers to: of sources, and other fields of the target."""
         for reference in transform.references:
             found = self.resolver.reference(reference, self.mapping)
             if found is None:
                 self.report(arrow, f"{reference} refers to nothing that is known")
-            elif isinstance(found, _Found) and (found.schema, found.path) != (target.schema, target.path):
+            elif isinstance(found, _Match) and (found.schema, found.path) != (target.schema, target.path):
                 if found.schema not in (*self.mapping.sources, *self.mapping.targets):
                     self.report(
                         arrow,
@@ -241,7 +241,7 @@ class _Work:
                     )
                 known = {(source.schema, source.field) for source in entry.sources}
                 if (found.schema, found.path) not in known:
-                    add(entry, Source(found.schema, found.path, "inferred", "", masks=False))
+                    add(entry, SourceField(found.schema, found.path, "inferred", "", masks=False))
 
     def conditions(self) -> None:
         """The fields that joins and filters name: those of the `source` block, and those on lists that are read."""
@@ -249,7 +249,7 @@ class _Work:
             before = len(self.rows)
             for named in named_in(condition, self.mapping):
                 found = self.resolver.reference(named.reference, self.mapping)
-                if isinstance(found, _Found) and found.schema not in self.mapping.targets:
+                if isinstance(found, _Match) and found.schema not in self.mapping.targets:
                     self._row(found.schema, found.path, named.use, description(condition))
                 elif found is None and named.sure:
                     self.report(condition, f"{named.reference} refers to nothing that is known")
@@ -277,12 +277,12 @@ class _Work:
         return list(dict.fromkeys(around))
 
     def _row(self, schema: str, path: str, use: str, text: str) -> None:
-        source = Source(schema, path, use, text, masks=False)
+        source = SourceField(schema, path, use, text, masks=False)
         if source not in self.rows:
             self.rows.append(source)
 
 
-def add(entry: Entry, source: Source) -> None:
+def add(entry: Entry, source: SourceField) -> None:
     """Add a source once per way in which it flows."""
     if source not in entry.sources:
         entry.sources.append(source)

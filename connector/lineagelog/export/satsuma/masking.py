@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lineagelog.export.satsuma.arrows import BodyReader
+from lineagelog.export.satsuma.arrows import TransformReader
 from lineagelog.export.satsuma.cursor import STRINGS
 from lineagelog.export.satsuma.lexer import END
 
@@ -70,7 +70,7 @@ def _names_it(word: _Word) -> bool:
     return is_function and any(_PART.fullmatch(part) for part in parts)
 
 
-class _Reader(BodyReader):
+class _Reader(TransformReader):
     """Walks over a transform; value maps and the quoted arguments of functions are data and say nothing."""
 
     def words(self) -> Iterator[_Word]:

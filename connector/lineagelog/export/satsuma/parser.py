@@ -49,12 +49,12 @@ def parse_bytes(data: bytes, file: str) -> File:
 
 def parse_source(source: SourceText) -> File:
     """Parse a text that is already split into lines. Raises SatsumaError."""
-    parser = _Parser(source)
+    parser = _SpecParser(source)
     parser.top_level()
     return parser.file()
 
 
-class _Parser(ArrowParser):
+class _SpecParser(ArrowParser):
     """Recursive descent over the definition blocks."""
 
     def __init__(self, source: SourceText) -> None:

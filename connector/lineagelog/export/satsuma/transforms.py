@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lineagelog.export.satsuma.arrows import BodyReader
+from lineagelog.export.satsuma.arrows import TransformReader
 from lineagelog.export.satsuma.cursor import STRINGS, untick
 from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.metadata import prose
@@ -54,7 +54,7 @@ def read_transform(body: str) -> Transform:
 
 def _is_prose(body: str) -> bool:
     """Whether a quoted text is a step of its own: arguments of functions and value maps are none."""
-    reader = BodyReader(body)
+    reader = TransformReader(body)
     depth = 0
     for kind in reader.kinds:
         if kind in STRINGS and not depth:
@@ -65,11 +65,11 @@ def _is_prose(body: str) -> bool:
 
 def _description(body: str) -> str:
     try:
-        reader = BodyReader(body)
+        reader = TransformReader(body)
         entries = reader.map_entries()
         if entries is not None:
             return "value map: " + ", ".join(f"{_bare(key)}→{_bare(value)}" for key, value in entries)
-        reader = BodyReader(body)
+        reader = TransformReader(body)
         text = reader.only_string()
         return prose(text) if text is not None else reader.without_comments()
     except SatsumaError:  # a text that another engine understood and this grammar does not

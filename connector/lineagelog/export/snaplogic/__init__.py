@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from .accounts import Account, AccountBook, Mapped, read_accounts, read_namespaces
+from .accounts import AccountAsset, AccountBook, Mapped, read_accounts, read_namespaces
 from .classes import SnapClass, read_classes
-from .document import Finding
-from .events import DEFAULT_CONTROL_PLANE, ExportOptions, Nested, snap_run_id
-from .export import Export, Source, export_snaplogic
+from .document import ExportNote
+from .events import DEFAULT_CONTROL_PLANE, Nested, PipelineExportOptions, snap_run_id
+from .export import PipelineExport, Source, export_snaplogic
 from .expression import Expression, read_expression
 from .names import Naming, read_columns
 from .pipeline import CLASS_PREFIX
-from .summary import Summary
-from .validate import problems, validator_is_installed
+from .summary import PipelineSummary
+from .validate import problems
 from .virtual import VirtualDataset, VirtualNames, virtual_dataset, virtual_name
 
 __all__ = [
     "CLASS_PREFIX",
     "DEFAULT_CONTROL_PLANE",
-    "Account",
+    "AccountAsset",
     "AccountBook",
-    "Export",
-    "ExportOptions",
+    "ExportNote",
     "Expression",
-    "Finding",
     "Mapped",
     "Naming",
     "Nested",
+    "PipelineExport",
+    "PipelineExportOptions",
+    "PipelineSummary",
     "SnapClass",
     "Source",
-    "Summary",
     "VirtualDataset",
     "VirtualNames",
     "export_snaplogic",
@@ -39,7 +39,6 @@ __all__ = [
     "read_expression",
     "read_namespaces",
     "snap_run_id",
-    "validator_is_installed",
     "virtual_dataset",
     "virtual_name",
 ]

@@ -1,7 +1,7 @@
 """Accounts and the namespaces file: which system, host and database a Snap's account stands for.
 
 A pipeline holds only references to accounts; host and database are in the account assets (`GET
-/api/1/rest/asset/...`, or the `Account` entries of a project export). The namespaces file of the team wins
+/api/1/rest/asset/...`, or the `AccountAsset` entries of a project export). The namespaces file of the team wins
 over what the assets say.
 """
 
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .document import Finding, Node, read_json
+from .document import ExportNote, Node, read_json
 from .expression import UNKNOWN, evaluate
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _SNOWFLAKE_DOMAIN = ".snowflakecomputing.com"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountAsset:
     """An account asset: what identifies it and where it leads. Empty texts = not told."""
 
     id: str
@@ -70,7 +70,7 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class AccountReference:
     """What a Snap says about its account: the label or path, and the asset id if the file has it."""
 
     name: str = ""
@@ -92,10 +92,10 @@ class Target:
 class AccountBook:
     """All accounts and mappings that were given."""
 
-    accounts: tuple[Account, ...] = ()
+    accounts: tuple[AccountAsset, ...] = ()
     mapped: Mapping[str, Mapped] = field(default_factory=dict)
 
-    def target(self, reference: Reference, system: str) -> Target:
+    def target(self, reference: AccountReference, system: str) -> Target:
         """Where `reference` leads, for a Snap of `system`; an unknown target when nothing was given for
         it."""
         account = self._account(reference)
@@ -104,7 +104,7 @@ class AccountBook:
         mapped = next((self.mapped[key] for key in keys if key and key in self.mapped), None)
         if account is None and mapped is None:
             return Target()
-        account, mapped = account or Account("", "", label), mapped or Mapped()
+        account, mapped = account or AccountAsset("", "", label), mapped or Mapped()
         system = mapped.system or account.jdbc_system or system
         return Target(
             system,
@@ -113,7 +113,7 @@ class AccountBook:
             known=True,
         )
 
-    def _account(self, reference: Reference) -> Account | None:
+    def _account(self, reference: AccountReference) -> AccountAsset | None:
         by_id = [account for account in self.accounts if reference.id and account.id == reference.id]
         if by_id or not reference.name:
             return by_id[0] if by_id else None
@@ -122,7 +122,7 @@ class AccountBook:
         return max(named, key=lambda account: _common_end(account.path.split("/"), wanted), default=None)
 
 
-def read_accounts(data: bytes, file: str) -> tuple[Account, ...]:
+def read_accounts(data: bytes, file: str) -> tuple[AccountAsset, ...]:
     """The accounts of a file: a list of assets, of `{"path", "account"}`, a project export, or `{label:
     {hostname, ...}}`."""
     document = read_json(data, file)
@@ -145,11 +145,11 @@ def read_namespaces(data: bytes, file: str) -> dict[str, Mapped]:
     }
 
 
-def read_reference(node: Node, parameters: Mapping[str, str], findings: list[Finding]) -> Reference:
+def read_reference(node: Node, parameters: Mapping[str, str], findings: list[ExportNote]) -> AccountReference:
     """What `account_ref` refers to: nothing, an expression over parameters, or a label with an asset id."""
     inner = node.unwrap()
     if inner.empty:
-        return Reference()
+        return AccountReference()
     if not isinstance(inner.value, dict):
         return _named(node, parameters, findings)
     label = inner.get("label")
@@ -158,27 +158,27 @@ def read_reference(node: Node, parameters: Mapping[str, str], findings: list[Fin
         if isinstance(label.value, dict) and not label.get("label").empty
         else label.unwrap().text()
     )
-    return Reference(name, inner.get("ref_id").unwrap().text())
+    return AccountReference(name, inner.get("ref_id").unwrap().text())
 
 
-def _named(node: Node, parameters: Mapping[str, str], findings: list[Finding]) -> Reference:
+def _named(node: Node, parameters: Mapping[str, str], findings: list[ExportNote]) -> AccountReference:
     setting = node.setting()
     if not setting.expression:
-        return Reference(setting.text)
+        return AccountReference(setting.text)
     name = evaluate(setting.text, parameters)
     if name is None or UNKNOWN in name:
         findings.append(
-            Finding(
+            ExportNote(
                 node.file,
                 node.place,
                 f"the account expression {setting.text!r} cannot be resolved from the parameters",
             )
         )
-        return Reference()
-    return Reference(name)
+        return AccountReference()
+    return AccountReference(name)
 
 
-def _asset(node: Node) -> Account | None:
+def _asset(node: Node) -> AccountAsset | None:
     """The account in one entry; None for other assets (pipelines, tasks)."""
     asset = node.get("account") if node.has("account") else node.get("asset") if node.has("asset") else node
     if not asset.has("property_map") or asset.has("snap_map"):
@@ -190,11 +190,11 @@ def _asset(node: Node) -> Account | None:
     return _located(identity, settings, settings.get("connectionProperties").unwrap())
 
 
-def _plain(label: str, node: Node) -> Account:
+def _plain(label: str, node: Node) -> AccountAsset:
     return _located(("", label, label.rpartition("/")[2]), node, node)
 
 
-def _located(identity: tuple[str, str, str], settings: Node, connection: Node) -> Account:
+def _located(identity: tuple[str, str, str], settings: Node, connection: Node) -> AccountAsset:
     host = connection.get("hostname").unwrap().text()
     port = connection.get("portNumber").unwrap().text()
     database = connection.get("databaseName").unwrap().text()
@@ -206,15 +206,15 @@ def _located(identity: tuple[str, str, str], settings: Node, connection: Node) -
         named = _JDBC_DATABASE.search(url)
         system = _JDBC_SYSTEMS.get(match["scheme"].lower(), "")
         found = named[1] if named else match["db"] or ""
-        return Account(*identity, host or match["host"], port or match["port"] or "", database or found, system)
-    return Account(*identity, host, port, database)
+        return AccountAsset(*identity, host or match["host"], port or match["port"] or "", database or found, system)
+    return AccountAsset(*identity, host, port, database)
 
 
 def _first(connection: Node, settings: Node, key: str) -> str:
     return connection.get(key).unwrap().text() or settings.get(key).unwrap().text()
 
 
-def _namespace(system: str, account: Account) -> str:
+def _namespace(system: str, account: AccountAsset) -> str:
     """OpenLineage's naming of the system: `scheme://host:port`, for Snowflake `snowflake://account`; ""
     without a host."""
     if not account.host:

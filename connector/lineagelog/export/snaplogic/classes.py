@@ -38,7 +38,7 @@ class Role(StrEnum):
     OPAQUE = "opaque"
 
 
-class Place(StrEnum):
+class Addressing(StrEnum):
     """How the settings say which dataset an endpoint is."""
 
     NONE = "none"
@@ -57,7 +57,7 @@ class SnapClass:
 
     role: Role
     system: str = ""
-    place: Place = Place.NONE
+    place: Addressing = Addressing.NONE
     settings: tuple[str, ...] = ()
     known: bool = True
 
@@ -65,7 +65,7 @@ class SnapClass:
 _TABLE = ("schemaName", "tableName")
 _FILE = ("filePath", "filename", "fileName", "file", "directory", "path", "url")
 _ENTITY = ("objectType", "tableName", "entity", "entityName", "objectName", "resource", "object")
-_R, _P = Role, Place
+_R, _P = Role, Addressing
 
 _CLASSES: dict[str, SnapClass] = {
     "transform-datatransform": SnapClass(_R.MAP),
@@ -224,29 +224,29 @@ def snap_class(kind: str, own: Mapping[str, SnapClass]) -> SnapClass:
 
 def _database(system: str, verb: str) -> SnapClass:
     if verb in _READS:
-        return SnapClass(Role.READ, system, Place.TABLE, _TABLE)
+        return SnapClass(Role.READ, system, Addressing.TABLE, _TABLE)
     if verb in _WRITES or verb.startswith("bulk"):
-        return SnapClass(Role.WRITE, system, Place.TABLE, _TABLE)
+        return SnapClass(Role.WRITE, system, Addressing.TABLE, _TABLE)
     if verb in ("execute", "multiexecute"):
-        return SnapClass(Role.EXECUTE, system, Place.SQL, ("sqlStatement", "sqlStatements"))
+        return SnapClass(Role.EXECUTE, system, Addressing.SQL, ("sqlStatement", "sqlStatements"))
     return SnapClass(Role.CALL) if verb == "storedprocedure" else UNKNOWN_CLASS
 
 
 def _application(system: str, verb: str) -> SnapClass:
     verb = verb.removeprefix("bulk")
     if verb in ("read", "query", "search", "get", "lookup", "list"):
-        return SnapClass(Role.READ, system, Place.NAMES, _ENTITY)
+        return SnapClass(Role.READ, system, Addressing.NAMES, _ENTITY)
     if verb in ("create", "update", "upsert", "delete", "add", "insert", "write"):
-        return SnapClass(Role.WRITE, system, Place.NAMES, _ENTITY)
+        return SnapClass(Role.WRITE, system, Addressing.NAMES, _ENTITY)
     return UNKNOWN_CLASS
 
 
 def _file(verb: str) -> SnapClass:
     """Readers and writers of files, objects and blobs, by what is in their names."""
     if any(word in verb for word in ("read", "get", "download")):
-        return SnapClass(Role.READ, "", Place.FILE, _FILE)
+        return SnapClass(Role.READ, "", Addressing.FILE, _FILE)
     if any(word in verb for word in ("write", "put", "upload", "delete")):
-        return SnapClass(Role.WRITE, "", Place.FILE, _FILE)
+        return SnapClass(Role.WRITE, "", Addressing.FILE, _FILE)
     return SnapClass(Role.OPAQUE)
 
 
@@ -262,12 +262,12 @@ def _own(node: Node) -> SnapClass:
     return SnapClass(
         Role(_one_of(role, list(Role))),
         node.get("system").text(),
-        Place(_one_of(place, list(Place), "none")),
+        Addressing(_one_of(place, list(Addressing), "none")),
         settings,
     )
 
 
-def _one_of(node: Node, valid: list[Role] | list[Place], default: str = "") -> str:
+def _one_of(node: Node, valid: list[Role] | list[Addressing], default: str = "") -> str:
     text = node.text() or default
     if text not in [str(value) for value in valid]:
         raise node.error(f"{text!r} is none of {', '.join(valid)}")

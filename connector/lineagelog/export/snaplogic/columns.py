@@ -13,9 +13,9 @@ from .shapes import (
     CONTENT,
     ORIGINAL,
     Column,
-    Outcome,
     Shape,
-    Step,
+    SnapOutcome,
+    SnapStep,
     before_split,
     covers,
     echo,
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from .shapes import Input, Source, Wanted
 
 
-def forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Key, Outcome]:
+def forward(graph: Graph, rules: Mapping[Key, Rule], wanted: Wanted) -> dict[Key, SnapOutcome]:
     """The outcome of every Snap when these fields are wanted."""
-    outcomes: dict[Key, Outcome] = {}
+    outcomes: dict[Key, SnapOutcome] = {}
     for key in graph.order:
         step = step_of(key, graph, rules, outcomes, wanted)
         views = [view for view in graph.taken.get(key, ()) if view]
         errors = {view: _error_shape(step, wanted.get(Port(key, view), {})) for view in views}
         reads = {name: _read_shape(step, name) for name in step.rule.reads}
         writes = {name: _written(step, name) for name in step.rule.writes}
-        outcomes[key] = Outcome(_OUTPUTS.get(step.rule.role, _unknown)(step), errors, reads, writes, _used(step))
+        outcomes[key] = SnapOutcome(_OUTPUTS.get(step.rule.role, _unknown)(step), errors, reads, writes, _used(step))
     return outcomes
 
 
-def _used(step: Step) -> tuple[tuple[Source, str], ...]:
+def _used(step: SnapStep) -> tuple[tuple[Source, str], ...]:
     uses = [(source, use.subtype) for use in step.rule.uses for source in origins(use.path, step.inputs)]
     sides = sides_of(step)
     for join in step.rule.joins:
@@ -55,7 +55,7 @@ def _used(step: Step) -> tuple[tuple[Source, str], ...]:
     return tuple(dict.fromkeys(uses))
 
 
-def _united(step: Step) -> Shape:
+def _united(step: SnapStep) -> Shape:
     """Unchanged columns; the same column of several inputs has all of them as origin."""
     return _union(step.inputs) if step.inputs else _unknown(step)
 
@@ -73,7 +73,7 @@ def _union(inputs: Sequence[Input]) -> Shape:
     return Shape(columns, not inputs or bool(open_ones), bool(open_ones) and all(shape.answer for shape in open_ones))
 
 
-def _mapped(step: Step) -> Shape:
+def _mapped(step: SnapStep) -> Shape:
     rule = step.rule
     columns = _passed(step)
     is_open = _united(step).open and (rule.passes or rule.root != ROOT)
@@ -89,7 +89,7 @@ def _mapped(step: Step) -> Shape:
     return Shape(columns, is_open)
 
 
-def _passed(step: Step) -> dict[Path, Column]:
+def _passed(step: SnapStep) -> dict[Path, Column]:
     """Columns that go through a Mapper untouched: with a mapping root and no pass-through, those outside the
     root (SnapLogic's documentation); never those that are mapped over or deleted."""
     rule = step.rule
@@ -123,7 +123,7 @@ def _column(assignment: Assignment, root: Path, inputs: Sequence[Input], after: 
     )
 
 
-def _whole(assignment: Assignment, step: Step) -> dict[Path, Column]:
+def _whole(assignment: Assignment, step: SnapStep) -> dict[Path, Column]:
     """A document that is mapped to `$`: the columns below what was read, or else those that successors
     use."""
     columns: dict[Path, Column] = {}
@@ -140,7 +140,7 @@ def _whole(assignment: Assignment, step: Step) -> dict[Path, Column]:
     return columns
 
 
-def _joined(step: Step) -> Shape:
+def _joined(step: SnapStep) -> Shape:
     """Left fields keep their names; a field of a right input whose name is taken is prefixed with its view's label."""
     sides = sides_of(step)
     columns = dict(_union(sides.left).columns)
@@ -173,7 +173,7 @@ def _either(before: Column | None, own: Column) -> Column:
     return replace(own, sources=(*before.sources, *own.sources)) if before else own
 
 
-def _split(step: Step) -> Shape:
+def _split(step: SnapStep) -> Shape:
     """The elements of an array, beside them the included paths and, if the Snap includes parents, the fields around
     the array."""
     rule = step.rule
@@ -190,7 +190,7 @@ def _split(step: Step) -> Shape:
     return Shape(columns)
 
 
-def _around(step: Step) -> list[Path]:
+def _around(step: SnapStep) -> list[Path]:
     """The fields on the way to the array that are in each element's document, too: no objects, no arrays."""
     split = step.rule.split
     levels = range(len(split)) if step.rule.parents else ()
@@ -204,7 +204,7 @@ def _around(step: Step) -> list[Path]:
     ]
 
 
-def _parsed(step: Step) -> Shape:
+def _parsed(step: SnapStep) -> Shape:
     """What a parser finds: the columns that went into the bytes; what else is used lies in the field `content` that
     became bytes, or nobody knows where."""
     rule = step.rule
@@ -216,7 +216,7 @@ def _parsed(step: Step) -> Shape:
     return Shape(columns, open=not rule.closed)
 
 
-def _wrapped(step: Step) -> Shape:
+def _wrapped(step: SnapStep) -> Shape:
     """Whole documents below one field (or, per input, below the label of its view), beside the fields that group
     them."""
     columns: dict[Path, Column] = {}
@@ -231,11 +231,11 @@ def _wrapped(step: Step) -> Shape:
     return Shape(columns | groups, open=any(item.shape.open for item in step.inputs))
 
 
-def _generated(step: Step) -> Shape:
+def _generated(step: SnapStep) -> Shape:
     return Shape({item.target: Column(type=item.type) for item in step.rule.columns}, open=False)
 
 
-def _read_shape(step: Step, name: DatasetName) -> Shape:
+def _read_shape(step: SnapStep, name: DatasetName) -> Shape:
     """The columns of a dataset that is read: those that are listed, else those that are used."""
     rule = step.rule
     if rule.role is Role.EXECUTE:
@@ -245,12 +245,12 @@ def _read_shape(step: Step, name: DatasetName) -> Shape:
     return Shape(_unlisted(step))
 
 
-def _unlisted(step: Step) -> dict[Path, Column]:
+def _unlisted(step: SnapStep) -> dict[Path, Column]:
     """The columns that successors use of a Snap whose columns nobody lists."""
     return {path: Column(maybe=maybe) for path, maybe in step.wanted.items() if path[:1] != echo(step)}
 
 
-def _queried(step: Step, name: DatasetName) -> Shape:
+def _queried(step: SnapStep, name: DatasetName) -> Shape:
     """The columns of a table that a statement names, and those that `*` gives to successors."""
     rule = step.rule
     made = (*rule.results, *(column for columns in rule.written.values() for column in columns))
@@ -261,7 +261,7 @@ def _queried(step: Step, name: DatasetName) -> Shape:
     return Shape(columns)
 
 
-def _starred(step: Step) -> dict[Path, Column]:
+def _starred(step: SnapStep) -> dict[Path, Column]:
     """The columns that `*` gives, as far as successors use them: of the one table, or perhaps of each."""
     named = {column.target[0].lower() for column in step.rule.results}
     return {
@@ -271,7 +271,7 @@ def _starred(step: Step) -> dict[Path, Column]:
     }
 
 
-def _executed(step: Step) -> Shape:
+def _executed(step: SnapStep) -> Shape:
     """What a statement gives back: the columns of its SELECT, else its status, of which nothing is known."""
     rule = step.rule
     spelled = {path[0].lower(): path[0] for path in step.wanted}
@@ -283,14 +283,14 @@ def _executed(step: Step) -> Shape:
     return Shape({**columns, **_starred(step), **status, **_echoed(step)}, open=bool(rule.rest) or not is_query)
 
 
-def _made(column: SqlColumn, step: Step) -> Column:
+def _made(column: SqlColumn, step: SnapStep) -> Column:
     """A column that a statement makes of table columns and fields of the document."""
     fields = (source for path in column.reads for source in origins(path, step.inputs))
     tables = ((table, (name,)) for table, name in column.sources)
     return Column(tuple(dict.fromkeys((*tables, *fields))), column.description, column.subtype)
 
 
-def _read(step: Step) -> Shape:
+def _read(step: SnapStep) -> Shape:
     rule = step.rule
     if rule.closed:
         columns = {
@@ -304,7 +304,7 @@ def _read(step: Step) -> Shape:
     return Shape({**columns, **_echoed(step)}, open=not rule.closed)
 
 
-def _echoed(step: Step) -> dict[Path, Column]:
+def _echoed(step: SnapStep) -> dict[Path, Column]:
     """The input under `original`: what reaches the Snap, nothing else."""
     if not echo(step):
         return {}
@@ -321,14 +321,14 @@ def _echoed(step: Step) -> dict[Path, Column]:
     }
 
 
-def _called(step: Step) -> Shape:
+def _called(step: SnapStep) -> Shape:
     """What a writing or calling Snap puts out: its input under `original`, and whatever else successors use
     of it."""
     others = {path: Column() for path in step.wanted if path[0] != ORIGINAL}
     return Shape({**_echoed(step), **others}, answer=True)
 
 
-def _written(step: Step, name: DatasetName) -> Shape:
+def _written(step: SnapStep, name: DatasetName) -> Shape:
     """The columns that a Snap writes: all of its input, or what a producer's message or a statement names."""
     payload = step.rule.payload
     if step.rule.role is Role.EXECUTE:
@@ -338,7 +338,7 @@ def _written(step: Step, name: DatasetName) -> Shape:
     return Shape({path: Column(origins(path, step.inputs), MAPPING) for path in payload}, open=False)
 
 
-def _from_child(step: Step) -> Shape:
+def _from_child(step: SnapStep) -> Shape:
     """What comes back from the child pipeline, if its run is known; else columns without origin, and the input under
     `original` (so the Snap puts it out when its child has no open output)."""
     back = [item for item in step.inputs if item.edge.from_child]
@@ -349,17 +349,17 @@ def _from_child(step: Step) -> Shape:
     return Shape({path: Column() for path in step.wanted} | own)
 
 
-def _unknown(step: Step) -> Shape:
+def _unknown(step: SnapStep) -> Shape:
     return Shape({path: Column() for path in step.wanted})
 
 
-def _error_shape(step: Step, wanted: Mapping[Path, bool]) -> Shape:
+def _error_shape(step: SnapStep, wanted: Mapping[Path, bool]) -> Shape:
     """An error document: what successors use of it; the failing input is under `original`."""
     columns = {path: origins(path[1:], step.inputs) if path[0] == ORIGINAL and path[1:] else () for path in wanted}
     return Shape({path: Column(sources, MAPPING if sources else "") for path, sources in columns.items()})
 
 
-_OUTPUTS: Mapping[Role, Callable[[Step], Shape]] = {
+_OUTPUTS: Mapping[Role, Callable[[SnapStep], Shape]] = {
     Role.PASS: _united,
     Role.MAP: _mapped,
     Role.JOIN: _joined,

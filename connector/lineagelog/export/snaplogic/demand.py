@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .rule import JoinOn, Rule
-    from .shapes import Input, Outcome, Sides, Step, Wanted
+    from .shapes import Input, Sides, SnapOutcome, SnapStep, Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class FlowAnalysis:
     """The outcome of every Snap, and the fields that Snaps use although nothing that reaches them has these."""
 
-    outcomes: Mapping[Key, Outcome]
+    outcomes: Mapping[Key, SnapOutcome]
     missing: Mapping[Key, tuple[Path, ...]]
 
 
-def analyse(graph: Graph, rules: Mapping[Key, Rule]) -> Analysis:
+def analyse(graph: Graph, rules: Mapping[Key, Rule]) -> FlowAnalysis:
     """The outcome of every Snap of the graph, and what is missing in it."""
     wanted: Wanted = {}
     for undecided in (False, True):
@@ -41,7 +41,7 @@ def analyse(graph: Graph, rules: Mapping[Key, Rule]) -> Analysis:
     missing: dict[Key, tuple[Path, ...]] = {}
     for key, path in _backward(graph, rules, outcomes, undecided=True).missing:
         missing[key] = (*missing.get(key, ()), path)
-    return Analysis(outcomes, missing)
+    return FlowAnalysis(outcomes, missing)
 
 
 class _Demand:
@@ -52,7 +52,7 @@ class _Demand:
         self.wanted: Wanted = {}
         self.missing: dict[tuple[Key, Path], None] = {}
 
-    def ask(self, step: Step, inputs: Iterable[Input], path: Path, maybe: bool = False) -> None:
+    def ask(self, step: SnapStep, inputs: Iterable[Input], path: Path, maybe: bool = False) -> None:
         if path == ROOT:
             return
         asked = list(inputs)
@@ -63,7 +63,7 @@ class _Demand:
             self.missing[step.vertex.key, path] = None
 
 
-def _backward(graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], undecided: bool) -> _Demand:
+def _backward(graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, SnapOutcome], undecided: bool) -> _Demand:
     demand = _Demand()
     for key in reversed(graph.order):
         step = step_of(key, graph, rules, outcomes, demand.wanted)
@@ -80,12 +80,12 @@ def _backward(graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Ou
     return demand
 
 
-def _ask_united(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_united(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     for path, maybe in step.wanted.items():
         demand.ask(step, (item for item in step.inputs if may_have(item, path)), path, maybe)
 
 
-def _ask_mapped(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_mapped(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     rule = step.rule
     for assignment in rule.assignments:
         for path in (*assignment.reads, *assignment.conditions):
@@ -103,7 +103,7 @@ def _ask_mapped(step: Step, demand: _Demand, _undecided: bool) -> None:
             demand.ask(step, (item for item in step.inputs if may_have(item, path)), path, maybe)
 
 
-def _ask_joined(step: Step, demand: _Demand, undecided: bool) -> None:
+def _ask_joined(step: SnapStep, demand: _Demand, undecided: bool) -> None:
     sides = sides_of(step)
     for join in step.rule.joins:
         for path in join.left:
@@ -160,7 +160,7 @@ def _owners(
     return rather, len(rather) == 1
 
 
-def _ask_split(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_split(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     for path in step.rule.includes:
         demand.ask(step, step.inputs, path)
     for path, maybe in step.wanted.items():
@@ -171,7 +171,7 @@ def _ask_split(step: Step, demand: _Demand, _undecided: bool) -> None:
         demand.ask(step, step.inputs, step.rule.split)
 
 
-def _ask_wrapped(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_wrapped(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     for assignment in step.rule.assignments:
         for path in assignment.reads:
             demand.ask(step, step.inputs, path)
@@ -182,12 +182,12 @@ def _ask_wrapped(step: Step, demand: _Demand, _undecided: bool) -> None:
                 demand.ask(step, (item,), path[len(below) :], maybe)
 
 
-def _ask_original(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_original(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     if echo(step):
         _ask_echo(step, demand, step.wanted)
 
 
-def _ask_executed(step: Step, demand: _Demand, undecided: bool) -> None:
+def _ask_executed(step: SnapStep, demand: _Demand, undecided: bool) -> None:
     made = (*step.rule.results, *(column for columns in step.rule.written.values() for column in columns))
     for column in made:
         for path in column.reads:
@@ -195,20 +195,20 @@ def _ask_executed(step: Step, demand: _Demand, undecided: bool) -> None:
     _ask_original(step, demand, undecided)
 
 
-def _ask_echo(step: Step, demand: _Demand, wanted: Mapping[Path, bool]) -> None:
+def _ask_echo(step: SnapStep, demand: _Demand, wanted: Mapping[Path, bool]) -> None:
     for path in wanted:
         if path[0] == ORIGINAL:
             demand.ask(step, (item for item in step.inputs if may_have(item, path[1:])), path[1:])
 
 
-def _ask_child(step: Step, demand: _Demand, _undecided: bool) -> None:
+def _ask_child(step: SnapStep, demand: _Demand, _undecided: bool) -> None:
     for path, maybe in step.wanted.items():
         demand.ask(step, (item for item in step.inputs if item.edge.from_child and may_have(item, path)), path, maybe)
     if not any(item.edge.from_child for item in step.inputs):
         _ask_echo(step, demand, step.wanted)
 
 
-_ASKERS: Mapping[Role, Callable[[Step, _Demand, bool], None]] = {
+_ASKERS: Mapping[Role, Callable[[SnapStep, _Demand, bool], None]] = {
     Role.PASS: _ask_united,
     Role.MAP: _ask_mapped,
     Role.JOIN: _ask_joined,
@@ -224,7 +224,7 @@ _ASKERS: Mapping[Role, Callable[[Step, _Demand, bool], None]] = {
 
 
 def undecided(
-    graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome]
+    graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, SnapOutcome]
 ) -> list[tuple[Vertex, list[Path]]]:
     """Snaps with columns of which nobody can tell from which of several places they come: the caller warns."""
     found = []

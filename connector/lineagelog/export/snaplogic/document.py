@@ -17,7 +17,7 @@ EMPTY: tuple[Any, ...] = (None, "", {}, [])
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ExportNote:
     """Something that a person should know about an export that went on: `file`, `place` in it, one
     sentence."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .accounts import Reference, read_reference
-from .classes import Place, Role, SnapClass
+from .accounts import AccountReference, read_reference
+from .classes import Addressing, Role, SnapClass
 from .names import DatasetName, endpoint, file_name, object_name, table_name, table_parts
 from .paths import ROOT, Path, parse_path
 from .rule import Context, Rule, SqlColumn, Use, identity, only
@@ -91,7 +91,7 @@ def read_endpoints(snap: Snap, known: SnapClass, context: Context) -> Rule:
     """The datasets that a reader or writer names in its settings."""
     names, columns = _datasets(snap, known, context)
     is_set = any(not snap.settings.get(key).unwrap().empty for key in known.settings)
-    if not names and not is_set and known.place is not Place.NONE:
+    if not names and not is_set and known.place is not Addressing.NONE:
         context.warn(snap.settings, f"Snap {snap.label!r}: no {' or '.join(known.settings)}, so its dataset is unknown")
     if known.role is Role.WRITE:
         uses = [*_clause(snap, "updateCondition", context), *_clause(snap, "deleteCondition", context)]
@@ -128,21 +128,21 @@ def _payload(snap: Snap, context: Context) -> tuple[Path, ...] | None:
 
 def _datasets(snap: Snap, known: SnapClass, context: Context) -> tuple[tuple[DatasetName, ...], tuple[str, ...]]:
     settings = snap.settings
-    if known.place is Place.TABLE:
+    if known.place is Addressing.TABLE:
         schema_key, table_key = known.settings
         table = context.resolve(settings.get(table_key))
         schema = context.resolve(settings.get(schema_key)) if len(table_parts(table)) == 1 else ""
         return ((_table(snap, known, context, schema, table),) if table else ()), ()
-    if known.place is Place.OBJECT:
+    if known.place is Addressing.OBJECT:
         bucket, key = (context.resolve(settings.get(name)) for name in known.settings)
         return ((object_name(bucket, key, known.system, context.naming),) if bucket else ()), ()
     named = next((settings.get(key) for key in known.settings if not settings.get(key).unwrap().empty), None)
     if named is None:
         return (), ()
-    if known.place is Place.FILE:
+    if known.place is Addressing.FILE:
         url = context.resolve(named)
         return ((file_name(url, context.naming),) if url else ()), ()
-    if known.place is Place.SOQL:
+    if known.place is Addressing.SOQL:
         setting = named.setting()
         entity, columns = soql(statement_text(setting.text, setting.expression, context.parameters).sql)
         if not entity or is_marked(entity):
@@ -164,7 +164,7 @@ def _names(node: Node, context: Context) -> list[str]:
     return [name] if name else []
 
 
-def _reference(snap: Snap, context: Context) -> Reference:
+def _reference(snap: Snap, context: Context) -> AccountReference:
     return read_reference(snap.account, context.parameters, context.findings)
 
 

@@ -6,20 +6,24 @@ import hashlib
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from lineagelog.spec import error_message, job_type, run_and_job
 
 from .classes import Role
-from .facets import Facets, Field, Origin
+from .facets import InputField, Origin, PipelineFacets
 from .graph import Graph, Job, Key, Port, Vertex
 from .names import DatasetName, Naming
 from .paths import format_path
 from .runs import End
-from .shapes import Column, Outcome, Ref, Shape, shape_of
+from .shapes import Column, Ref, Shape, SnapOutcome, shape_of
 from .virtual import NAMESPACE, VirtualNames, virtual_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from lineagelog.spec import Holder
 
     from .accounts import AccountBook
     from .classes import SnapClass
@@ -41,7 +45,7 @@ class Nested(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ExportOptions:
+class PipelineExportOptions:
     """How pipelines are exported.
 
     `control_plane`: host of the Designer. `modern`: today's specification, not the documented structure.
@@ -78,9 +82,9 @@ def event_time(time: datetime) -> str:
 def build_events(
     graph: Graph,
     rules: Mapping[Key, Rule],
-    outcomes: Mapping[Key, Outcome],
+    outcomes: Mapping[Key, SnapOutcome],
     jobs: Sequence[Job],
-    options: ExportOptions,
+    options: PipelineExportOptions,
 ) -> list[Event]:
     """All events: per run, first the child pipeline run itself (if it is one), then its Snaps in the order of
     the file."""
@@ -98,12 +102,12 @@ def build_events(
 class _Writer:
     graph: Graph
     rules: Mapping[Key, Rule]
-    outcomes: Mapping[Key, Outcome]
-    options: ExportOptions
+    outcomes: Mapping[Key, SnapOutcome]
+    options: PipelineExportOptions
 
-    def facets(self, job: Job) -> Facets:
+    def facets(self, job: Job) -> PipelineFacets:
         producer = f"https://{self.options.control_plane}/sl/designer.html?#pipe_snode={job.pipe_snode}"
-        return Facets(producer, self.options.modern)
+        return PipelineFacets(producer, self.options.modern)
 
     def name(self, ref: Ref) -> DatasetName:
         """The identity of what a Snap puts out, or of an endpoint."""
@@ -143,12 +147,12 @@ class _Writer:
             return "ABORT" if self.options.stopped_as_abort else "COMPLETE"
         return {End.FAILED: "FAIL", End.OPEN: "RUNNING"}.get(end, "COMPLETE")
 
-    def parent(self, job: Job, facets: Facets) -> dict[str, Any]:
-        content = _run_and_job(job.run.run_id, job.name)
+    def parent(self, job: Job, facets: PipelineFacets) -> dict[str, Any]:
+        content = run_and_job(job.run.run_id, NAMESPACE, job.name)
         root = _ancestor(job.run.root_ruuid, job.run.root_path)
         if self.options.modern and root and root["run"]["runId"] != job.run.run_id:
             content["root"] = root
-        return facets.facet("parent", content)
+        return facets.facet("parent", "Run", content)
 
     def child_event(self, job: Job, labels: Mapping[str, str]) -> Event | None:
         """The event of a child pipeline's own run: its parent is the run of the pipeline that executed it."""
@@ -157,7 +161,7 @@ class _Writer:
         if parent is None:
             return None
         facets = self.facets(job)
-        run_facets = {"parent": facets.facet("parent", parent)}
+        run_facets = {"parent": facets.facet("parent", "Run", parent)}
         if run.end is End.FAILED:
             run_facets["errorMessage"] = _error(facets, run.error or f"the pipeline ended in state {run.state}", "")
         own: Event = {"namespace": NAMESPACE, "name": job.name}
@@ -167,7 +171,7 @@ class _Writer:
         event["run"] = {"runId": run.run_id, "facets": run_facets}
         return {**event, "job": own, "inputs": [], "outputs": []}
 
-    def inputs(self, vertex: Vertex, facets: Facets) -> list[Event]:
+    def inputs(self, vertex: Vertex, facets: PipelineFacets) -> list[Event]:
         outcome = self.outcomes[vertex.key]
         found: dict[DatasetName, Event] = {}
         for port in dict.fromkeys(edge.port for edge in self.graph.into.get(vertex.key, ())):
@@ -182,7 +186,7 @@ class _Writer:
             found.setdefault(name, dataset)
         return list(found.values())
 
-    def outputs(self, vertex: Vertex, facets: Facets) -> list[Event]:
+    def outputs(self, vertex: Vertex, facets: PipelineFacets) -> list[Event]:
         outcome = self.outcomes[vertex.key]
         datasets: list[Event] = []
         if self.puts_out(vertex):
@@ -208,7 +212,7 @@ class _Writer:
         is_writer = rule.role is Role.WRITE or bool(rule.writes)
         return taken or (bool(vertex.snap.outputs) and not is_writer)
 
-    def dataset(self, name: DatasetName, shape: Shape, facets: Facets) -> Event:
+    def dataset(self, name: DatasetName, shape: Shape, facets: PipelineFacets) -> Event:
         columns: dict[str, str] = {}
         for path, column in sorted(shape.columns.items(), key=lambda item: self.column(item[0])):
             text = self.column(path)
@@ -217,7 +221,7 @@ class _Writer:
         facet = {"schema": facets.schema(columns)} if columns else {}
         return {"namespace": name.namespace, "name": name.name, "facets": facet}
 
-    def output(self, vertex: Vertex, name: DatasetName, shape: Shape, facets: Facets) -> Event:
+    def output(self, vertex: Vertex, name: DatasetName, shape: Shape, facets: PipelineFacets) -> Event:
         dataset = self.dataset(name, shape, facets)
         if shape.columns:
             origins = self.origins(shape.columns)
@@ -238,28 +242,24 @@ class _Writer:
         texts = dict.fromkeys(column.description for column in columns if column.description)
         return Origin(self.fields((*sources, *conditions)), ", ".join(texts))
 
-    def fields(self, found: Iterable[tuple[tuple[Ref, Path], str, bool]]) -> tuple[Field, ...]:
+    def fields(self, found: Iterable[tuple[tuple[Ref, Path], str, bool]]) -> tuple[InputField, ...]:
         """Input fields, each once per dataset, name and way (in documented events: once per dataset and
         name)."""
-        fields: dict[object, Field] = {}
+        fields: dict[object, InputField] = {}
         for (ref, path), subtype, direct in found:
             name, column = self.name(ref), self.column(path)
-            field = Field(name.namespace, name.name, column, subtype, direct)
+            field = InputField(name.namespace, name.name, column, subtype, direct)
             fields.setdefault((name, column, direct) if self.options.modern else (name, column), field)
         return tuple(fields.values())
 
 
-def _event(job: Job, facets: Facets, event_type: str) -> Event:
+def _event(job: Job, facets: PipelineFacets, event_type: str) -> Event:
     return {
         "eventTime": event_time(job.run.time),
         "producer": facets.producer,
         "schemaURL": facets.schema_url,
         "eventType": event_type,
     }
-
-
-def _run_and_job(run_id: str, name: str) -> dict[str, Any]:
-    return {"run": {"runId": run_id}, "job": {"namespace": NAMESPACE, "name": name}}
 
 
 def _ancestor(ruuid: str, path: str, labels: Mapping[str, str] | None = None) -> dict[str, Any] | None:
@@ -270,21 +270,21 @@ def _ancestor(ruuid: str, path: str, labels: Mapping[str, str] | None = None) ->
     except ValueError:
         return None
     name = (labels or {}).get(run_id) or path.rpartition("/")[2]
-    return _run_and_job(run_id, name) if name else None
+    return run_and_job(run_id, NAMESPACE, name) if name else None
 
 
-def _error(facets: Facets, message: str, stack_trace: str) -> dict[str, Any]:
-    trace = {"stackTrace": stack_trace} if stack_trace else {}
-    return facets.facet("errorMessage", {"message": message, "programmingLanguage": "SnapLogic", **trace})
+def _error(facets: PipelineFacets, message: str, stack_trace: str) -> dict[str, Any]:
+    return facets.facet("errorMessage", "Run", error_message(message, "SnapLogic", stack_trace))
 
 
-def _job_type(facets: Facets, kind: str) -> dict[str, Any]:
-    return facets.facet("jobType", {"processingType": "BATCH", "integration": "SNAPLOGIC", "jobType": kind})
+def _job_type(facets: PipelineFacets, kind: str) -> dict[str, Any]:
+    return facets.facet("jobType", "Job", job_type("SNAPLOGIC", kind))
 
 
-def _count(dataset: Event, side: str, documents: int | None, facets: Facets) -> None:
+def _count(dataset: Event, side: Literal["input", "output"], documents: int | None, facets: PipelineFacets) -> None:
     if documents is not None:
-        facet = facets.facet(f"{side}Statistics", {"rowCount": documents})
+        holder: Holder = "InputDataset" if side == "input" else "OutputDataset"
+        facet = facets.facet(f"{side}Statistics", holder, {"rowCount": documents})
         dataset[f"{side}Facets"] = {f"{side}Statistics": facet}
 
 

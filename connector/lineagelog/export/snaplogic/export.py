@@ -10,15 +10,15 @@ from lineagelog.errors import InputError
 from .accounts import AccountBook
 from .classes import Role, snap_class
 from .demand import analyse, undecided
-from .document import Finding
-from .events import Event, ExportOptions, build_events, snap_run_id
+from .document import ExportNote
+from .events import Event, PipelineExportOptions, build_events, snap_run_id
 from .graph import Job, Key, Vertex, connect, match, vertices
 from .paths import format_path, starts_with
 from .pipeline import CLASS_PREFIX, Pipeline, read_pipelines
 from .rule import Context, Rule
 from .rules import child_parameters, read_rule
 from .runs import End, read_runs
-from .summary import Summary, summarise
+from .summary import PipelineSummary, summarise
 from .validate import unknown_columns
 from .virtual import NAMESPACE
 
@@ -37,21 +37,21 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class PipelineExport:
     """The result: events in order, what a person should know, the numbers."""
 
     events: tuple[Event, ...]
-    findings: tuple[Finding, ...]
-    summary: Summary
+    findings: tuple[ExportNote, ...]
+    summary: PipelineSummary
 
 
 def export_snaplogic(
-    pipelines: Sequence[Source], runs: Sequence[Source], options: ExportOptions | None = None
-) -> Export:
+    pipelines: Sequence[Source], runs: Sequence[Source], options: PipelineExportOptions | None = None
+) -> PipelineExport:
     """Events for the Snaps of all `runs`; InputError (file, place, what to do) when an input cannot be
     used."""
-    options = options or ExportOptions()
-    findings: list[Finding] = []
+    options = options or PipelineExportOptions()
+    findings: list[ExportNote] = []
     read: list[Pipeline] = []
     for source in pipelines:
         found, odd = read_pipelines(source.data, source.name)
@@ -75,11 +75,11 @@ def export_snaplogic(
     events = build_events(graph, rules, outcomes, jobs, options)
     findings += _strangers(events, all_vertices)
     unique = tuple(dict.fromkeys(findings))
-    return Export(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
+    return PipelineExport(tuple(events), unique, summarise(events, unique, len(jobs), NAMESPACE))
 
 
 def _rules(
-    jobs: Sequence[Job], found: Mapping[Key, Vertex], options: ExportOptions, findings: list[Finding]
+    jobs: Sequence[Job], found: Mapping[Key, Vertex], options: PipelineExportOptions, findings: list[ExportNote]
 ) -> dict[Key, Rule]:
     """The rule of every Snap; parents are read before their children, for the parameters that they hand
     down."""
@@ -115,8 +115,8 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
 def _context(
     job: Job,
     handed: Mapping[str, list[tuple[str, dict[str, str]]]],
-    options: ExportOptions,
-    findings: list[Finding],
+    options: PipelineExportOptions,
+    findings: list[ExportNote],
 ) -> Context:
     """Parameters: the pipeline's defaults, what the parent handed down, what the run says (the later
     wins)."""
@@ -128,13 +128,13 @@ def _context(
     return Context(parameters, options.accounts or AccountBook(), options.naming, options.columns, findings)
 
 
-def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] = "warning") -> Finding:
-    return Finding(
+def _finding(vertex: Vertex, message: str, severity: Literal["warning", "note"] = "warning") -> ExportNote:
+    return ExportNote(
         vertex.job.pipeline.file, f"snap_map.{vertex.snap.id}", f"Snap {vertex.label!r}: {message}", severity
     )
 
 
-def _unknown(vertex: Vertex) -> Finding:
+def _unknown(vertex: Vertex) -> ExportNote:
     message = f"class {vertex.snap.class_id!r} is unknown, so are its columns and datasets; teach it with --classes"
     return _finding(vertex, message)
 
@@ -145,12 +145,12 @@ _OPEN = {
 }
 
 
-def _undecided(vertex: Vertex, role: Role, paths: Sequence[Path]) -> Finding:
+def _undecided(vertex: Vertex, role: Role, paths: Sequence[Path]) -> ExportNote:
     why = _OPEN.get(role, "both sides are open")
     return _finding(vertex, f"{why}, so {_listed(paths)} may come from either; tell the columns with --columns")
 
 
-def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[Finding]:
+def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[ExportNote]:
     """Fields that the Snap uses and nothing has; a note only for those that it asks for first (`hasPath`)."""
     asked = [path for path in paths if any(starts_with(path, guard) for guard in rule.guards)]
     used = [path for path in paths if path not in asked]
@@ -160,7 +160,7 @@ def _missing(vertex: Vertex, rule: Rule, paths: Sequence[Path]) -> list[Finding]
     return warned + noted
 
 
-def _strangers(events: Iterable[Event], found: Mapping[Key, Vertex]) -> list[Finding]:
+def _strangers(events: Iterable[Event], found: Mapping[Key, Vertex]) -> list[ExportNote]:
     """Input fields that are no column of their input: only where two datasets have one name."""
     by_run = {snap_run_id(key.run_id, key.snap_id): vertex for key, vertex in found.items()}
     return [
@@ -175,11 +175,11 @@ def _listed(paths: Sequence[Path]) -> str:
     return ", ".join(format_path(path) for path in paths[:5]) + (" ..." if len(paths) > 5 else "")
 
 
-def _unfinished(jobs: Sequence[Job], found: Iterable[Vertex]) -> list[Finding]:
+def _unfinished(jobs: Sequence[Job], found: Iterable[Vertex]) -> list[ExportNote]:
     """Runs and Snaps that are not over (their event is RUNNING), and Snaps that were stopped."""
     again = "export it again when it is over"
     findings = [
-        Finding(job.run.file, job.run.place, f"the run is not over (state {job.run.state!r}); {again}")
+        ExportNote(job.run.file, job.run.place, f"the run is not over (state {job.run.state!r}); {again}")
         for job in jobs
         if job.run.end is End.OPEN
     ]
@@ -193,11 +193,11 @@ def _unfinished(jobs: Sequence[Job], found: Iterable[Vertex]) -> list[Finding]:
     return findings
 
 
-def _orphans(jobs: Sequence[Job]) -> list[Finding]:
+def _orphans(jobs: Sequence[Job]) -> list[ExportNote]:
     """Child runs whose parent's name nothing tells, so that they cannot be tied to it."""
     labels = {job.run.run_id for job in jobs}
     return [
-        Finding(
+        ExportNote(
             job.run.file,
             "parent_path",
             f"the parent {job.run.parent_ruuid} has no name here, so the child run stands alone",

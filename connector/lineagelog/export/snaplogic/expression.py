@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .parser import Tree, parse
 from .paths import ROOT, Path, parse_path
-from .tokens import GAP, ExpressionError, Kind, tokenize
+from .tokens import GAP, ExpressionError, TokenKind, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -202,10 +202,10 @@ def _scan(text: str, problem: str) -> Expression:
     functions: list[str] = []
     for at, token in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else None
-        if token.kind is Kind.NAME and following and following.text == "(":
+        if token.kind is TokenKind.NAME and following and following.text == "(":
             functions.append(token.text)
-        if token.kind is Kind.ROOT:
-            named = following is not None and following.kind is Kind.NAME and following.at == token.at + 1
+        if token.kind is TokenKind.ROOT:
+            named = following is not None and following.kind is TokenKind.NAME and following.at == token.at + 1
             reads.append((following.text,) if named and following else ROOT)
     return Expression(_once(reads), _once(functions), problem=problem)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from lineagelog.errors import InputError
 
-from .document import Finding
+from .document import ExportNote
 from .pipeline import Dialect, Pipeline, Snap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .rule import Rule
-    from .runs import Run, SnapRun
+    from .runs import PipelineRun, SnapRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Job:
     """A pipeline with one of its runs. `ids`: Snap id in the file to real Snap id, of the Snaps that ran."""
 
     pipeline: Pipeline
-    run: Run
+    run: PipelineRun
     name: str
     pipe_snode: str
     ids: Mapping[str, str]
@@ -96,14 +96,14 @@ class Graph:
     taken: Mapping[Key, tuple[str, ...]]
 
 
-def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Finding]) -> list[Job]:
+def match(pipelines: Sequence[Pipeline], runs: Sequence[PipelineRun], findings: list[ExportNote]) -> list[Job]:
     """Each run with its pipeline; InputError for a run without a pipeline, or a lone pipeline without a
     run."""
     seen: set[str] = set()
     jobs: list[Job] = []
     for run in runs:
         if run.run_id in seen:
-            findings.append(Finding(run.file, run.place, f"run {run.ruuid} was given twice; taken once", "note"))
+            findings.append(ExportNote(run.file, run.place, f"run {run.ruuid} was given twice; taken once", "note"))
             continue
         seen.add(run.run_id)
         jobs.append(_job(_pipeline_of(run, pipelines), run, findings))
@@ -114,16 +114,16 @@ def match(pipelines: Sequence[Pipeline], runs: Sequence[Run], findings: list[Fin
     return jobs
 
 
-def _without_run(pipeline: Pipeline, pipelines: Sequence[Pipeline], findings: list[Finding]) -> None:
+def _without_run(pipeline: Pipeline, pipelines: Sequence[Pipeline], findings: list[ExportNote]) -> None:
     name = pipeline.name or pipeline.file_name
     message = f"no run information for pipeline {name!r}; give the API's answer with --run"
     siblings = [other for other in pipelines if other.file == pipeline.file]
     if len(siblings) == 1:
         raise InputError(f"{pipeline.file}: {pipeline.place}: {message}")
-    findings.append(Finding(pipeline.file, pipeline.place, message, "note"))
+    findings.append(ExportNote(pipeline.file, pipeline.place, message, "note"))
 
 
-def _pipeline_of(run: Run, pipelines: Sequence[Pipeline]) -> Pipeline:
+def _pipeline_of(run: PipelineRun, pipelines: Sequence[Pipeline]) -> Pipeline:
     """By snode id, else pipeline id, else the Snaps in common (real or placeholder ids), else the label."""
     scored = [(_score(run, pipeline), pipeline) for pipeline in pipelines]
     best = max(score for score, _ in scored)
@@ -141,7 +141,7 @@ def _pipeline_of(run: Run, pipelines: Sequence[Pipeline]) -> Pipeline:
     return found[0]
 
 
-def _score(run: Run, pipeline: Pipeline) -> int:
+def _score(run: PipelineRun, pipeline: Pipeline) -> int:
     if pipeline.snode_id and pipeline.snode_id == run.snode_id:
         return 5
     if pipeline.instance_id and pipeline.instance_id == run.class_id:
@@ -155,14 +155,14 @@ def _score(run: Run, pipeline: Pipeline) -> int:
     return 1 if _same_labels(run, pipeline) else 0
 
 
-def _same_labels(run: Run, pipeline: Pipeline) -> bool:
+def _same_labels(run: PipelineRun, pipeline: Pipeline) -> bool:
     """Whether at least half of the Snaps that ran have a namesake in the pipeline."""
     labels = {snap.label for snap in pipeline.snaps.values()}
     shared = sum(snap.label in labels for snap in run.snaps.values())
     return shared > 0 and 2 * shared >= len(run.snaps)
 
 
-def _job(pipeline: Pipeline, run: Run, findings: list[Finding]) -> Job:
+def _job(pipeline: Pipeline, run: PipelineRun, findings: list[ExportNote]) -> Job:
     snode = pipeline.snode_id or run.snode_id
     if not snode:
         raise InputError(
@@ -170,12 +170,12 @@ def _job(pipeline: Pipeline, run: Run, findings: list[Finding]) -> Job:
         )
     if run.snode_id and run.snode_id != snode:
         message = f"snode_id {run.snode_id} is not the pipeline's ({snode}); the pipeline's is taken"
-        findings.append(Finding(run.file, run.place, message))
+        findings.append(ExportNote(run.file, run.place, message))
     ids = _ids(pipeline, run, findings)
     return Job(pipeline, run, pipeline.name or run.label or pipeline.file_name, snode, ids)
 
 
-def _ids(pipeline: Pipeline, run: Run, findings: list[Finding]) -> dict[str, str]:
+def _ids(pipeline: Pipeline, run: PipelineRun, findings: list[ExportNote]) -> dict[str, str]:
     """Which real Snap id each Snap of the file has in the run; findings for those on one side only."""
     real = {placeholder: snap for snap, placeholder in run.artifact_ids.items()}
     by_label = _unique_labels(run)
@@ -191,22 +191,22 @@ def _ids(pipeline: Pipeline, run: Run, findings: list[Finding]) -> dict[str, str
             _missing(pipeline, snap, run, findings)
     for key in run.snaps.keys() - set(ids.values()):
         message = f"Snap {run.snaps[key].label!r} ({key}) ran but is not in {pipeline.file}: another version?"
-        findings.append(Finding(run.file, f"{run.place}.snap_map.{key}".removeprefix("$."), message))
+        findings.append(ExportNote(run.file, f"{run.place}.snap_map.{key}".removeprefix("$."), message))
     return ids
 
 
-def _missing(pipeline: Pipeline, snap: Snap, run: Run, findings: list[Finding]) -> None:
+def _missing(pipeline: Pipeline, snap: Snap, run: PipelineRun, findings: list[ExportNote]) -> None:
     place = f"snap_map.{snap.id}"
     if snap.disabled:
         findings.append(
-            Finding(pipeline.file, place, f"Snap {snap.label!r} is disabled and did not run: no event", "note")
+            ExportNote(pipeline.file, place, f"Snap {snap.label!r} is disabled and did not run: no event", "note")
         )
     else:
         message = f"Snap {snap.label!r} is not among those that ran ({run.file}): no event"
-        findings.append(Finding(pipeline.file, place, message))
+        findings.append(ExportNote(pipeline.file, place, message))
 
 
-def _unique_labels(run: Run) -> dict[str, str]:
+def _unique_labels(run: PipelineRun) -> dict[str, str]:
     found: dict[str, list[str]] = defaultdict(list)
     for key, snap in run.snaps.items():
         found[snap.label].append(key)
@@ -229,7 +229,7 @@ def connect(
     found: Mapping[Key, Vertex],
     rules: Mapping[Key, Rule],
     jobs: Sequence[Job],
-    findings: list[Finding],
+    findings: list[ExportNote],
     through_children: bool = True,
 ) -> Graph:
     """The graph of all links between Snaps that ran, and of the ways into child pipelines and back.
@@ -284,7 +284,7 @@ def _through_child(child: Job, parent: Job, rules: Mapping[Key, Rule], into: dic
 
 
 def _sorted(
-    found: Mapping[Key, Vertex], into: Mapping[Key, Sequence[Edge]], findings: list[Finding]
+    found: Mapping[Key, Vertex], into: Mapping[Key, Sequence[Edge]], findings: list[ExportNote]
 ) -> tuple[Key, ...]:
     """Sources first; Snaps in a circle come last, in file order, with a finding."""
     waiting = {key: len({edge.port.key for edge in into.get(key, ())}) for key in found}
@@ -305,5 +305,5 @@ def _sorted(
     if circular:
         vertex = found[circular[0]]
         message = f"the links run in a circle at Snap {vertex.label!r}; columns there may be incomplete"
-        findings.append(Finding(vertex.job.pipeline.file, "link_map", message))
+        findings.append(ExportNote(vertex.job.pipeline.file, "link_map", message))
     return (*order, *circular)

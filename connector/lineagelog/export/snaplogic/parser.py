@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .tokens import ExpressionError, Kind, Token, tokenize
+from .tokens import ExpressionError, ExpressionToken, TokenKind, tokenize
 
 MAX_DEPTH = 100
 """How deep brackets, operators of rising precedence and templates may nest; deeper text is refused, not
@@ -60,38 +60,38 @@ def parse(text: str, depth: int = 0) -> Tree:
     tokens, error = tokenize(text)
     if error:
         raise error
-    parser = _Parser(tokens, depth)
+    parser = _ExpressionParser(tokens, depth)
     tree = parser.expression()
     while parser.take(";"):
         pass
-    if parser.token.kind is not Kind.END:
+    if parser.token.kind is not TokenKind.END:
         raise parser.unexpected()
     return tree
 
 
-class _Parser:
-    def __init__(self, tokens: list[Token], depth: int) -> None:
+class _ExpressionParser:
+    def __init__(self, tokens: list[ExpressionToken], depth: int) -> None:
         self.tokens = tokens
         self.at = 0
         self.depth = depth
 
     @property
-    def token(self) -> Token:
+    def token(self) -> ExpressionToken:
         return self.tokens[self.at]
 
     def unexpected(self) -> ExpressionError:
         found = self.token.text or "the end"
         return ExpressionError(f"offset {self.token.at}: unexpected {found}")
 
-    def next(self) -> Token:
+    def next(self) -> ExpressionToken:
         token = self.token
-        if token.kind is Kind.END:
+        if token.kind is TokenKind.END:
             raise self.unexpected()
         self.at += 1
         return token
 
     def seen(self, *marks: str) -> bool:
-        return self.token.kind is Kind.MARK and self.token.text in marks
+        return self.token.kind is TokenKind.MARK and self.token.text in marks
 
     def take(self, mark: str) -> bool:
         found = self.seen(mark)
@@ -124,7 +124,7 @@ class _Parser:
         if self.depth > MAX_DEPTH:
             raise ExpressionError(f"offset {self.token.at}: nested deeper than {MAX_DEPTH}")
         left = self._unary()
-        while self.token.kind in (Kind.MARK, Kind.NAME) and _BINARY.get(self.token.text, 0) > least:
+        while self.token.kind in (TokenKind.MARK, TokenKind.NAME) and _BINARY.get(self.token.text, 0) > least:
             operator = self.next().text
             left = Tree("binary", operator, (left, self._operators(_BINARY[operator])))
         self.depth -= 1
@@ -132,7 +132,7 @@ class _Parser:
 
     def _unary(self) -> Tree:
         operators: list[str] = []
-        while self.token.kind in (Kind.MARK, Kind.NAME) and self.token.text in _UNARY:
+        while self.token.kind in (TokenKind.MARK, TokenKind.NAME) and self.token.text in _UNARY:
             operators.append(self.next().text)
         if len(operators) > MAX_DEPTH:
             raise ExpressionError(f"offset {self.token.at}: nested deeper than {MAX_DEPTH}")
@@ -160,9 +160,9 @@ class _Parser:
     def _member_name(self) -> str:
         """A name after a dot; `$` may stand in or before it, `.$x` and `.a$b` are names."""
         token = self.next()
-        if token.kind is Kind.ROOT and self.token.kind is Kind.NAME and self.token.at == token.at + 1:
+        if token.kind is TokenKind.ROOT and self.token.kind is TokenKind.NAME and self.token.at == token.at + 1:
             return "$" + self.next().text
-        if token.kind is not Kind.NAME:
+        if token.kind is not TokenKind.NAME:
             self.at -= 1
             raise self.unexpected()
         return token.text
@@ -177,35 +177,35 @@ class _Parser:
 
     def _primary(self) -> Tree:
         token = self.next()
-        if token.kind is Kind.ROOT:
+        if token.kind is TokenKind.ROOT:
             return self._root(token)
-        if token.kind is Kind.TEXT:
+        if token.kind is TokenKind.TEXT:
             return Tree("literal", token.text)
-        if token.kind is Kind.NUMBER:
+        if token.kind is TokenKind.NUMBER:
             return Tree("literal", _number(token.text))
-        if token.kind is Kind.REGEX:
+        if token.kind is TokenKind.REGEX:
             return Tree("regex", token.text)
-        if token.kind is Kind.TEMPLATE:
+        if token.kind is TokenKind.TEMPLATE:
             return Tree("template", token.text, tuple(parse(part, self.depth) for part in token.parts))
-        if token.kind is Kind.NAME:
+        if token.kind is TokenKind.NAME:
             return self._name(token)
         return self._bracketed(token)
 
-    def _root(self, token: Token) -> Tree:
+    def _root(self, token: ExpressionToken) -> Tree:
         root = Tree("root", "$")
-        if self.token.kind is Kind.NAME and self.token.at == token.at + 1:
+        if self.token.kind is TokenKind.NAME and self.token.at == token.at + 1:
             return Tree("member", self.next().text, (root,))
         return root
 
-    def _name(self, token: Token) -> Tree:
+    def _name(self, token: ExpressionToken) -> Tree:
         if token.text in _CONSTANTS:
             return Tree("literal", _CONSTANTS[token.text])
-        starts_value = self.token.kind not in (Kind.MARK, Kind.END) or self.seen("{")
+        starts_value = self.token.kind not in (TokenKind.MARK, TokenKind.END) or self.seen("{")
         if token.text == "match" and starts_value and self.token.text not in _BINARY:
             return self._match()
         return Tree("name", token.text)
 
-    def _bracketed(self, token: Token) -> Tree:
+    def _bracketed(self, token: ExpressionToken) -> Tree:
         if token.text == "(":
             inner = self.expression()
             self.expect(")")
@@ -248,7 +248,7 @@ class _Parser:
 
     def _key(self) -> str:
         token = self.next()
-        if token.kind not in (Kind.NAME, Kind.TEXT, Kind.NUMBER):
+        if token.kind not in (TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER):
             self.at -= 1
             raise self.unexpected()
         return token.text
@@ -256,23 +256,24 @@ class _Parser:
     def _lambda(self) -> Tree | None:
         """`x => body` or `(a, b) => body`: decided by looking ahead for the arrow."""
         ahead = self.at
-        if self.tokens[ahead].kind is Kind.NAME:
+        if self.tokens[ahead].kind is TokenKind.NAME:
             ahead += 1
         elif self.seen("("):
             ahead = self._after_parameters(ahead + 1)
         else:
             return None
         arrow = self.tokens[ahead] if ahead < len(self.tokens) else None
-        if arrow is None or arrow.kind is not Kind.MARK or arrow.text != "=>":
+        if arrow is None or arrow.kind is not TokenKind.MARK or arrow.text != "=>":
             return None
         self.at = ahead + 1
         return Tree("lambda", "=>", (self.expression(),))
 
     def _after_parameters(self, ahead: int) -> int:
-        while ahead < len(self.tokens) and (self.tokens[ahead].kind is Kind.NAME or self.tokens[ahead].text == ","):
+        count = len(self.tokens)
+        while ahead < count and (self.tokens[ahead].kind is TokenKind.NAME or self.tokens[ahead].text == ","):
             ahead += 1
-        closes = ahead < len(self.tokens) and self.tokens[ahead].text == ")"
-        return ahead + 1 if closes else len(self.tokens)
+        closes = ahead < count and self.tokens[ahead].text == ")"
+        return ahead + 1 if closes else count
 
     def _match(self) -> Tree:
         """`match subject { pattern => result, ... }`, or `match { condition => result, ... }`."""
@@ -280,7 +281,7 @@ class _Parser:
         self.expect("{")
         while not self.take("}"):
             children.append(self.expression())
-            if self.token.kind is Kind.NAME and self.token.text in ("if", "when"):
+            if self.token.kind is TokenKind.NAME and self.token.text in ("if", "when"):
                 self.next()
                 children.append(self.expression())
             if self.take("=>"):

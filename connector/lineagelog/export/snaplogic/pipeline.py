@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from .document import Finding, Node, read_json
+from .document import ExportNote, Node, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Snap:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SnapLink:
     """A link: documents flow from a view (output or error) of one Snap to an input view of another."""
 
     name: str
@@ -90,7 +90,7 @@ class Pipeline:
     dialect: Dialect
     parameters: Mapping[str, str]
     snaps: Mapping[str, Snap]
-    links: tuple[Link, ...]
+    links: tuple[SnapLink, ...]
     open_inputs: tuple[OpenView, ...]
     open_outputs: tuple[OpenView, ...]
 
@@ -100,7 +100,7 @@ class Pipeline:
         return PurePosixPath(self.file).stem
 
 
-def read_pipelines(data: bytes, file: str) -> tuple[list[Pipeline], list[Finding]]:
+def read_pipelines(data: bytes, file: str) -> tuple[list[Pipeline], list[ExportNote]]:
     """The pipelines of one file and what is odd about them; InputError when the file holds none or is
     damaged."""
     document = read_json(data, file)
@@ -110,7 +110,7 @@ def read_pipelines(data: bytes, file: str) -> tuple[list[Pipeline], list[Finding
             "this looks like run information: give it with --run" if _is_run(document) else "export the pipeline again"
         )
         raise document.error(f"no snap_map, so this is no SnapLogic pipeline; {hint}")
-    findings: list[Finding] = []
+    findings: list[ExportNote] = []
     return [_pipeline(node, findings) for node in found], findings
 
 
@@ -132,7 +132,7 @@ def _is_run(document: Node) -> bool:
     return inner.has("ruuid") or inner.has("cc_start_ms")
 
 
-def _pipeline(node: Node, findings: list[Finding]) -> Pipeline:
+def _pipeline(node: Node, findings: list[ExportNote]) -> Pipeline:
     properties = node.get("property_map")
     snaps = {key: _snap(key, snap) for key, snap in node.get("snap_map").items()}
     exported = node.has("class_fqid") or node.has("snode_id")
@@ -185,31 +185,31 @@ def _views(node: Node) -> tuple[View, ...]:
     )
 
 
-def _links(node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> tuple[Link, ...]:
+def _links(node: Node, snaps: Mapping[str, Snap], findings: list[ExportNote]) -> tuple[SnapLink, ...]:
     if not node.has("link_map"):
         raise node.error("no link_map, so nothing tells how the Snaps are connected; export the pipeline again")
     links = node.get("link_map")
     if links.empty and len(snaps) > 1:
         hint = "export the pipeline again if it has links"
         message = f"no links between {len(snaps)} Snaps, so each is exported alone; {hint}"
-        findings.append(Finding(node.file, links.place, message))
+        findings.append(ExportNote(node.file, links.place, message))
     return tuple(link for name, entry in links.items() if (link := _link(name, entry, snaps, findings)))
 
 
-def _link(name: str, node: Node, snaps: Mapping[str, Snap], findings: list[Finding]) -> Link | None:
+def _link(name: str, node: Node, snaps: Mapping[str, Snap], findings: list[ExportNote]) -> SnapLink | None:
     keys = ("src_id", "src_view_id", "dst_id", "dst_view_id")
-    link = Link(name, *(node.get(key).text() for key in keys))
+    link = SnapLink(name, *(node.get(key).text() for key in keys))
     lost = [f"{key} {snap!r}" for key, snap in (("src_id", link.src), ("dst_id", link.dst)) if snap not in snaps]
     if lost:
         message = f"dangling link {name}: no Snap with {' and '.join(lost)}; left out, the rest is exported"
-        findings.append(Finding(node.file, node.place, message))
+        findings.append(ExportNote(node.file, node.place, message))
         return None
     source, target = snaps[link.src], snaps[link.dst]
     known = {view.id for view in (*source.outputs, *source.errors)}, {view.id for view in target.inputs}
     if link.src_view not in known[0] or link.dst_view not in known[1]:
         views = f"{link.src_view} to {link.dst_view}"
         message = f"link {name} names a view that its Snap does not have ({views}); followed anyway"
-        findings.append(Finding(node.file, node.place, message))
+        findings.append(ExportNote(node.file, node.place, message))
     return link
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .accounts import AccountBook
 from .classes import Role
-from .document import Finding, Node, Setting
+from .document import ExportNote, Node, Setting
 from .expression import MAPPING, UNKNOWN, Expression, evaluate, read_expression
 from .names import DatasetName, Naming
 from .paths import ROOT, Path, parse_path
@@ -112,7 +112,7 @@ class Context:
     accounts: AccountBook
     naming: Naming
     columns: Mapping[str, tuple[str, ...]]
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ExportNote] = field(default_factory=list)
     guards: set[Path] = field(default_factory=set)
 
     def known_columns(self, database: str) -> dict[str, tuple[str, ...]]:
@@ -122,7 +122,7 @@ class Context:
 
     def warn(self, node: Node, message: str) -> None:
         """Note a finding at a place of a file."""
-        self.findings.append(Finding(node.file, node.place, message))
+        self.findings.append(ExportNote(node.file, node.place, message))
 
     def resolve(self, node: Node) -> str:
         """A setting's text, parameters filled in; "" (and a finding) when only the run's documents could

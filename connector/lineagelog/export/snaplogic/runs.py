@@ -50,7 +50,7 @@ class SnapRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PipelineRun:
     """One run of a pipeline. `run_id`: the UUID part of the ruuid; `time`: UTC; `artifact_ids`: real Snap id
     to placeholder id."""
 
@@ -79,7 +79,7 @@ def run_part(ruuid: str) -> str:
     return str(uuid.UUID(ruuid.rpartition("_")[2]))
 
 
-def read_runs(data: bytes, file: str) -> list[Run]:
+def read_runs(data: bytes, file: str) -> list[PipelineRun]:
     """The runs of one file (one API answer, a bare `response_map`, or a list of these); InputError names what
     is missing."""
     document = read_json(data, file)
@@ -89,7 +89,7 @@ def read_runs(data: bytes, file: str) -> list[Run]:
     return [_run(node.get("response_map") if node.has("response_map") else node) for node in nodes]
 
 
-def _run(node: Node) -> Run:
+def _run(node: Node) -> PipelineRun:
     if node.has("entries"):
         raise node.error(f"this is the list of runs, which tells nothing about Snaps; {_DETAIL}")
     ruuid = node.get("ruuid").text() or node.get("instance_id").text()
@@ -103,7 +103,7 @@ def _run(node: Node) -> Run:
         raise node.get("ruuid").error(f"{ruuid!r} is not <org id>_<uuid>") from None
     state = node.get("state").text()
     end = _ENDS.get(state.lower(), End.OPEN)
-    return Run(
+    return PipelineRun(
         file=node.file,
         place=node.place,
         ruuid=ruuid,

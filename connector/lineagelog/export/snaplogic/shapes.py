@@ -52,7 +52,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SnapOutcome:
     """What a Snap reads and writes: its own output, its error views, its endpoints; `uses`: fields that
     decide about documents."""
 
@@ -83,7 +83,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SnapStep:
     """Everything about one Snap that its columns depend on."""
 
     vertex: Vertex
@@ -92,7 +92,7 @@ class Step:
     wanted: Mapping[Path, bool]
 
 
-def shape_of(port: Port, outcomes: Mapping[Key, Outcome]) -> Shape:
+def shape_of(port: Port, outcomes: Mapping[Key, SnapOutcome]) -> Shape:
     """The columns at a port; an open shape when the Snap was not looked at yet (a circle of links)."""
     outcome = outcomes.get(port.key)
     if outcome is None:
@@ -100,7 +100,9 @@ def shape_of(port: Port, outcomes: Mapping[Key, Outcome]) -> Shape:
     return outcome.errors.get(port.error_view, Shape()) if port.error_view else outcome.output
 
 
-def step_of(key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, Outcome], wanted: Wanted) -> Step:
+def step_of(
+    key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping[Key, SnapOutcome], wanted: Wanted
+) -> SnapStep:
     """A Snap with what reaches it and what is wanted of it."""
     vertex = graph.vertices[key]
     labels = {view.id: view.label for view in vertex.snap.inputs}
@@ -108,7 +110,7 @@ def step_of(key: Key, graph: Graph, rules: Mapping[Key, Rule], outcomes: Mapping
         Input(edge, shape_of(edge.port, outcomes), labels.get(edge.dst_view, edge.dst_view))
         for edge in graph.into.get(key, ())
     )
-    return Step(vertex, rules[key], inputs, wanted.get(Port(key), {}))
+    return SnapStep(vertex, rules[key], inputs, wanted.get(Port(key), {}))
 
 
 def covers(shape: Shape, path: Path, certainly: bool = False) -> bool:
@@ -155,7 +157,7 @@ class Sides:
         return tuple(item for item in self.right if view in item.names) or self.right
 
 
-def sides_of(step: Step) -> Sides:
+def sides_of(step: SnapStep) -> Sides:
     """Left is the first view that no row names as the right one."""
     named = {join.view for join in step.rule.joins if join.view}
     views = [view for view in step.vertex.snap.inputs if not named & {view.id, view.label}] or step.vertex.snap.inputs
@@ -170,13 +172,13 @@ def prefixed(label: str, path: Path) -> Path:
     return (f"{label}_{path[0]}", *path[1:])
 
 
-def echo(step: Step) -> Path:
+def echo(step: SnapStep) -> Path:
     """`("original",)` when the Snap puts its input there."""
     always = step.rule.role not in (Role.READ, Role.EXECUTE)
     return (ORIGINAL,) if step.inputs and (step.rule.passes or always) else ()
 
 
-def before_split(step: Step, path: Path) -> tuple[list[Path], bool]:
+def before_split(step: SnapStep, path: Path) -> tuple[list[Path], bool]:
     """The fields of the input that a field of a JSON Splitter's output may be, and whether that is certain."""
     rule = step.rule
     for included in rule.includes:

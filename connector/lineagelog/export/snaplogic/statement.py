@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineagelog.sqllineage import TARGET, Naming, flows, is_table, known_schema, prepared
+from lineagelog.sqllineage import TARGET, SqlNaming, flows, is_table, known_schema, prepared
 
 from .expression import MAPPING, Expression, evaluate, pieces, read_expression
 from .sql import tables
@@ -129,7 +129,7 @@ def _read(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -
     import sqlglot
     from sqlglot import exp
 
-    script = _Script(Naming(dialect, None, known, as_written=True), text)
+    script = _Statements(SqlNaming(dialect, None, known, as_written=True), text)
     for parsed in sqlglot.parse(text.sql, dialect=dialect):
         if isinstance(parsed, (exp.Command, exp.Execute, exp.Column, exp.Alias)):
             return _by_words(text, "not understood; its tables were found word by word, columns not")
@@ -173,10 +173,10 @@ def _placeholder(node: exp.Expr) -> exp.Expr:
     return exp.Placeholder(this=node.name) if is_mark else node
 
 
-class _Script:
+class _Statements:
     """The statements of one text, one after the other."""
 
-    def __init__(self, naming: Naming, text: Text) -> None:
+    def __init__(self, naming: SqlNaming, text: Text) -> None:
         self.naming = naming
         self.text = text
         self.reads: dict[str, None] = {}
@@ -335,7 +335,7 @@ class _Script:
 class _Trail:
     """The way of one column down to tables and marks."""
 
-    def __init__(self, script: _Script) -> None:
+    def __init__(self, script: _Statements) -> None:
         self.script = script
         self.tables: dict[tuple[str, str], None] = {}
         self.marks: dict[int, None] = {}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .document import Finding
+    from .document import ExportNote
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PipelineSummary:
     """Counts. `columns`: columns of all outputs; `traced_columns`: those with at least one input field;
     `tables`: endpoint datasets."""
 
@@ -40,7 +40,9 @@ class Summary:
         return {**asdict(self), "column_coverage": self.coverage}
 
 
-def summarise(events: Sequence[dict[str, Any]], findings: Iterable[Finding], runs: int, virtual: str) -> Summary:
+def summarise(
+    events: Sequence[dict[str, Any]], findings: Iterable[ExportNote], runs: int, virtual: str
+) -> PipelineSummary:
     """Count what the events hold; `virtual` is the namespace of virtual datasets."""
     outputs = [dataset for event in events for dataset in event["outputs"]]
     inputs = [dataset for event in events for dataset in event["inputs"]]
@@ -50,7 +52,7 @@ def summarise(events: Sequence[dict[str, Any]], findings: Iterable[Finding], run
         for column in dataset["facets"].get("columnLineage", {}).get("fields", {}).values()
     ]
     severities = Counter(finding.severity for finding in findings)
-    return Summary(
+    return PipelineSummary(
         runs=runs,
         events=len(events),
         failed=sum(event["eventType"] == "FAIL" for event in events),

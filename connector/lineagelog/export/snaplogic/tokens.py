@@ -15,7 +15,7 @@ GAP = "\ufffb"
 """Where an expression stands in the text of a template."""
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     ROOT = "root"  # `$`; the name directly behind it is a token of its own, NAME
@@ -29,11 +29,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ExpressionToken:
     """One token: `text` is the value (of a string without quotes), `at` the offset; `parts` are a template's
     expressions."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     at: int
     parts: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class ExpressionError(ValueError):
     """The text is no expression; the message says where (offset) and what."""
 
 
-def tokenize(text: str) -> tuple[list[Token], ExpressionError | None]:
+def tokenize(text: str) -> tuple[list[ExpressionToken], ExpressionError | None]:
     """All tokens up to the end, or up to the first place that is no token (then with the error)."""
-    tokens: list[Token] = []
+    tokens: list[ExpressionToken] = []
     at = 0
     while at < len(text):
         if text[at].isspace():
@@ -62,19 +62,19 @@ def tokenize(text: str) -> tuple[list[Token], ExpressionError | None]:
             except ExpressionError as error:
                 return tokens, error
             tokens.append(token)
-    tokens.append(Token(Kind.END, "", len(text)))
+    tokens.append(ExpressionToken(TokenKind.END, "", len(text)))
     return tokens, None
 
 
-def _token(text: str, at: int, before: Token | None) -> tuple[Token, int]:
+def _token(text: str, at: int, before: ExpressionToken | None) -> tuple[ExpressionToken, int]:
     char = text[at]
     if char == "$":
-        return Token(Kind.ROOT, "$", at), at + 1
+        return ExpressionToken(TokenKind.ROOT, "$", at), at + 1
     if _starts_name(char):
         end = at + 1
         while end < len(text) and _in_name(text[end]):
             end += 1
-        return Token(Kind.NAME, text[at:end], at), end
+        return ExpressionToken(TokenKind.NAME, text[at:end], at), end
     if char.isdecimal() or (char == "." and text[at + 1 : at + 2].isdecimal()):
         return _number(text, at)
     if char in "\"'":
@@ -85,7 +85,7 @@ def _token(text: str, at: int, before: Token | None) -> tuple[Token, int]:
         return _regex(text, at)
     for mark in _PUNCTUATION:
         if text.startswith(mark, at):
-            return Token(Kind.MARK, mark, at), at + len(mark)
+            return ExpressionToken(TokenKind.MARK, mark, at), at + len(mark)
     raise ExpressionError(f"offset {at}: unexpected character {char!r}")
 
 
@@ -97,22 +97,22 @@ def _in_name(char: str) -> bool:
     return char.isalnum() or char in "_$"
 
 
-def _number(text: str, at: int) -> tuple[Token, int]:
+def _number(text: str, at: int) -> tuple[ExpressionToken, int]:
     end = at
     while end < len(text) and (
         text[end].isalnum() or text[end] == "." or (text[end] in "+-" and text[end - 1] in "eE")
     ):
         end += 1
-    return Token(Kind.NUMBER, text[at:end], at), end
+    return ExpressionToken(TokenKind.NUMBER, text[at:end], at), end
 
 
-def _string(text: str, at: int) -> tuple[Token, int]:
+def _string(text: str, at: int) -> tuple[ExpressionToken, int]:
     quote, end = text[at], at + 1
     value: list[str] = []
     while end < len(text):
         char = text[end]
         if char == quote:
-            return Token(Kind.TEXT, "".join(value), at), end + 1
+            return ExpressionToken(TokenKind.TEXT, "".join(value), at), end + 1
         if char == "\\" and end + 1 < len(text):
             following = text[end + 1]
             value.append(_ESCAPES.get(following, following))
@@ -123,14 +123,14 @@ def _string(text: str, at: int) -> tuple[Token, int]:
     raise ExpressionError(f"offset {at}: text without closing {quote}")
 
 
-def _template(text: str, at: int) -> tuple[Token, int]:
+def _template(text: str, at: int) -> tuple[ExpressionToken, int]:
     """A template string: literal text, each `${...}` in it a `GAP`, its expression in `parts`."""
     end = at + 1
     literal: list[str] = []
     parts: list[str] = []
     while end < len(text):
         if text[end] == "`":
-            return Token(Kind.TEMPLATE, "".join(literal), at, tuple(parts)), end + 1
+            return ExpressionToken(TokenKind.TEMPLATE, "".join(literal), at, tuple(parts)), end + 1
         if text.startswith("${", end):
             close = _closing_brace(text, end + 2)
             parts.append(text[end + 2 : close])
@@ -151,14 +151,14 @@ def _closing_brace(text: str, at: int) -> int:
     raise ExpressionError(f"offset {at}: ${{ without closing brace")
 
 
-def _regex_may_start(before: Token | None) -> bool:
+def _regex_may_start(before: ExpressionToken | None) -> bool:
     """A `/` is a division after a value, else the start of a regular expression."""
     if before is None:
         return True
-    return before.kind is Kind.MARK and before.text not in (")", "]", "}")
+    return before.kind is TokenKind.MARK and before.text not in (")", "]", "}")
 
 
-def _regex(text: str, at: int) -> tuple[Token, int]:
+def _regex(text: str, at: int) -> tuple[ExpressionToken, int]:
     end, in_class = at + 1, False
     while end < len(text) and text[end] != "\n":
         char = text[end]
@@ -172,6 +172,6 @@ def _regex(text: str, at: int) -> tuple[Token, int]:
             end += 1
             while end < len(text) and text[end].isalpha():
                 end += 1
-            return Token(Kind.REGEX, text[at:end], at), end
+            return ExpressionToken(TokenKind.REGEX, text[at:end], at), end
         end += 1
     raise ExpressionError(f"offset {at}: regular expression without closing /")

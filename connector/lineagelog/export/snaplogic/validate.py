@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
-from lineagelog.errors import SettingsError
+from lineagelog.spec import Validator, facets_of, read_schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-type _Check = Callable[[object], Iterator[str]]
+    from lineagelog.spec import Departure
 
-_SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
-
-
-def validator_is_installed() -> bool:
-    """Whether schemas can be checked (the `export` extra)."""
-    return importlib.util.find_spec("jsonschema_rs") is not None
+_DOCUMENTED: Final = "https://lineagelog.github.io/spec/snaplogic/documented.schema.json"
 
 
 def problems(events: Sequence[dict[str, Any]], modern: bool) -> list[str]:
     """Everything that is wrong with the events, one line each; SettingsError without the `export` extra."""
-    if not validator_is_installed():
-        raise SettingsError("validation needs jsonschema-rs: pip install 'lineagelog[export]'")
     found: list[str] = []
     seen: set[str] = set()
     for event in events:
@@ -58,13 +48,15 @@ def unknown_columns(event: dict[str, Any]) -> list[str]:
     return list(found)
 
 
-def _schema_problems(event: dict[str, Any], modern: bool) -> Iterator[str]:
+def _schema_problems(event: dict[str, Any], modern: bool) -> Iterator[Departure]:
+    validator = _validator()
     if not modern:
-        yield from _documented()(event)
+        yield from validator.whole(_DOCUMENTED, event)
         return
-    yield from _run_event()(event)
-    for key, facet in _facets(event):
-        yield from _facet(_file_of(facet))({key: facet})
+    yield from validator.event("RunEvent", event)
+    for facet in facets_of(event):
+        yield from validator.unknown(facet)
+        yield from validator.facet(facet)
 
 
 def _own_problems(event: dict[str, Any]) -> Iterator[str]:
@@ -79,49 +71,7 @@ def _own_problems(event: dict[str, Any]) -> Iterator[str]:
                     yield f"column {name} of {dataset['name']} comes from {field['name']}: no input"
 
 
-def _facets(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    holders = [event["run"].get("facets", {}), event["job"].get("facets", {})]
-    for dataset in (*event["inputs"], *event["outputs"]):
-        holders += [dataset.get(key, {}) for key in ("facets", "inputFacets", "outputFacets")]
-    for holder in holders:
-        yield from holder.items()
-
-
-def _file_of(facet: dict[str, Any]) -> str:
-    return str(facet["_schemaURL"]).partition("#")[0].rpartition("/")[2]
-
-
 @cache
-def _documented() -> _Check:
-    data = files("lineagelog.export.snaplogic").joinpath("documented.schema.json").read_bytes()
-    return _check(orjson.loads(data))
-
-
-@cache
-def _run_event() -> _Check:
-    return _check({"$ref": f"{_SPEC}#/$defs/RunEvent"})
-
-
-@cache
-def _facet(file: str) -> _Check:
-    schema = orjson.loads(_schemas().joinpath("facets", file).read_bytes())
-    return _check(schema)
-
-
-def _schemas() -> Any:
-    return files("lineagelog.event").joinpath("schemas")
-
-
-def _check(schema: dict[str, Any]) -> _Check:
-    import jsonschema_rs
-
-    spec = orjson.loads(_schemas().joinpath("OpenLineage.json").read_bytes())
-    registry = jsonschema_rs.Registry([(_SPEC, spec)])
-    validator = jsonschema_rs.Draft202012Validator(schema, registry=registry, validate_formats=True)
-
-    def check(value: object) -> Iterator[str]:
-        for error in validator.iter_errors(value):
-            place = ".".join(str(part) for part in error.instance_path)
-            yield f"{place or 'event'}: {error.message}"
-
-    return check
+def _validator() -> Validator:
+    """The specification, and the structure that SnapLogic documents."""
+    return Validator(others=read_schemas(resources.files(__package__)))

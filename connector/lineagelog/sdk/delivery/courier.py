@@ -39,7 +39,7 @@ class TryLaterError(Exception):
         """Whether the other side answered at all."""
 
 
-class Reader[T](Protocol):
+class QueueReader[T](Protocol):
     """The draining side of a queue, as `lineagelog.spool.SpoolReader` has it."""
 
     def peek(self, max_records: int = 100, max_bytes: int = 0) -> list[T]:
@@ -55,7 +55,7 @@ class Queue[T](Protocol):
     def append(self, record: T) -> None:
         """Keep an item."""
 
-    def reader(self) -> AbstractContextManager[Reader[T]]:
+    def reader(self) -> AbstractContextManager[QueueReader[T]]:
         """Drain it; SpoolBusy if another does."""
 
     def waiting(self) -> bool:
@@ -110,7 +110,7 @@ class MemoryQueue[T]:
 
 
 @dataclass(frozen=True)
-class Pace:
+class CourierPace:
     """How a courier works."""
 
     batch: int = 100
@@ -129,7 +129,7 @@ class Pace:
 class Courier[T]:
     """Deliver what is in a queue, in order, in a daemon thread that starts with the first `notify`."""
 
-    def __init__(self, queue: Queue[T], deliver: Callable[[list[T]], int], pace: Pace) -> None:
+    def __init__(self, queue: Queue[T], deliver: Callable[[list[T]], int], pace: CourierPace) -> None:
         """``deliver`` gets up to ``pace.batch`` items and says how many of the first of them are done with.
 
         It raises TryLaterError if none is.
@@ -295,7 +295,7 @@ class Courier[T]:
             return self._pause()
         return None
 
-    def _drain(self, reader: Reader[T]) -> None:
+    def _drain(self, reader: QueueReader[T]) -> None:
         while not self._closed:
             appended = self._appended
             items = reader.peek(self._pace.batch, self._pace.batch_bytes)
@@ -307,7 +307,7 @@ class Courier[T]:
                     self._pending = False
                     return
 
-    def _deliver_first(self, reader: Reader[T], items: list[T]) -> None:
+    def _deliver_first(self, reader: QueueReader[T], items: list[T]) -> None:
         missed = self.missed
         reader.ack(self._deliver(items))
         self._failures = self._head_failures = 0

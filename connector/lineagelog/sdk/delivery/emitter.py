@@ -16,7 +16,7 @@ from lineagelog.sdk.guard import describe, forget_warnings, guarded, warn_once
 from lineagelog.sdk.transport import BatchTransport, mind_pages, take_own_session, warn_of_loss
 
 from . import lives, process
-from .courier import Courier, MemoryQueue, Pace
+from .courier import Courier, CourierPace, MemoryQueue
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
@@ -39,7 +39,7 @@ class Emitter:
         self._quick = client is None or is_quick(client.transport)
         self._process = os.getpid()
         self._queue: MemoryQueue[tuple[Event, bool]] = MemoryQueue(_MAX_WAITING)
-        self._courier = Courier(self._queue, self._deliver, Pace(batch=1, patience=config.exit_timeout))
+        self._courier = Courier(self._queue, self._deliver, CourierPace(batch=1, patience=config.exit_timeout))
 
     @guarded("emitting an event", None)
     def emit(self, event: Event, *, owned: bool = False) -> None:

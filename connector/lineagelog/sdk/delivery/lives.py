@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lineagelog.errors import SpoolError
 from lineagelog.sdk.events import event_time
-from lineagelog.sdk.facets import complete_facet
+from lineagelog.sdk.facets import error_message_facet
 from lineagelog.sdk.guard import describe, guarded, warn_once
 from lineagelog.spool import is_same_file, try_lock
 
@@ -296,7 +296,6 @@ def _aborted(event: dict[str, Any], owner: Identity) -> dict[str, Any]:
         f"process {owner.pid} on {owner.host} is gone and did not end the run: killed, or left by os._exit. "
         f"Its last event is of {known}; this was noticed at {now}."
     )
-    message = {"message": reason, "programmingLanguage": "PYTHON"}
     run = dict(event["run"])
-    run["facets"] = {**(run.get("facets") or {}), "errorMessage": complete_facet("errorMessage", message, "Run")}
+    run["facets"] = {**(run.get("facets") or {}), "errorMessage": error_message_facet(reason)}
     return {**event, "eventType": "ABORT", "eventTime": max(known, now), "run": run}
