@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from lineagelog.spec import DEFINITIONS, FacetBuilder
+from lineagelog.spec import CURRENT, DEFINITIONS, FacetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 type Json = dict[str, Any]
 
-EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+EVENT_SCHEMA = CURRENT.event("RunEvent")
 GOVERNANCE_SCHEMA = (
     "https://egeria-project.org/openlineage/facets/1-0-0/EgeriaGovernanceActionRunFacet.json"
     "#/$defs/EgeriaGovernanceActionRunFacet"

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from lineagelog.read import Assertion, EventRow, EventSummary, Run, RunDataset, RunDetails, Status, Test
+from lineagelog.spec import CORE
 
 from .paths import BATCH, SINGLE
 from .query import DEFAULT_PAGE
@@ -67,7 +68,7 @@ _REFUSALS: Final = {
 _EVENT: Final = {
     "type": "object",
     "description": "A run, job or dataset event. What a facet holds never makes the whole event unacceptable.",
-    "externalDocs": {"url": "https://openlineage.io/spec/2-0-2/OpenLineage.json"},
+    "externalDocs": {"url": CORE},
     "required": ["eventTime"],
     "properties": {
         "eventTime": {"type": "string", "format": "date-time"},
