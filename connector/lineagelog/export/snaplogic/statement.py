@@ -73,7 +73,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SnapStatement:
     """What a statement does. `rest`: tables whose other columns come out, too (`*`). `filters`: fields of the document
     that are in no column. `problems`: what could not be read, a sentence each."""
 
@@ -113,7 +113,7 @@ def is_marked(name: str) -> bool:
     return _MARK.search(name) is not None
 
 
-def read_statement(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -> Statement:
+def read_statement(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -> SnapStatement:
     """What the statement (or several) does; `known`: table to its columns. Never fails: see `problems`."""
     try:
         with _quiet():
@@ -125,7 +125,7 @@ def read_statement(text: Text, dialect: str | None, known: Mapping[str, Sequence
         return _by_words(text, f"not understood ({_plain(told[0])}); its tables were found word by word, columns not")
 
 
-def _read(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -> Statement:
+def _read(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -> SnapStatement:
     import sqlglot
     from sqlglot import exp
 
@@ -138,7 +138,7 @@ def _read(text: Text, dialect: str | None, known: Mapping[str, Sequence[str]]) -
     return script.statement()
 
 
-def _by_words(text: Text, problem: str) -> Statement:
+def _by_words(text: Text, problem: str) -> SnapStatement:
     """Tables only; every field of the document decides about the statement."""
     found = tables(text.sql)
     fields = [path for facts in text.marked for path in facts.reads if path]
@@ -146,7 +146,7 @@ def _by_words(text: Text, problem: str) -> Statement:
     problem = "the statement depends on documents or unknown parameters; left out" if unknown else problem
     reads = tuple(name for name in found.reads if not is_marked(name))
     written = {name: () for name in found.writes if not is_marked(name)}
-    return Statement(reads, written=written, filters=tuple(dict.fromkeys(fields)), problems=(problem,))
+    return SnapStatement(reads, written=written, filters=tuple(dict.fromkeys(fields)), problems=(problem,))
 
 
 @contextmanager
@@ -187,10 +187,10 @@ class _Statements:
         self.unnamed: dict[str, str] = {}
         self.problems: dict[str, None] = {}
 
-    def statement(self) -> Statement:
+    def statement(self) -> SnapStatement:
         """Everything that was read."""
         unused = [facts for number, facts in enumerate(self.text.marked) if number not in self.used]
-        return Statement(
+        return SnapStatement(
             tuple(self.reads),
             tuple(self.result.values()),
             tuple(self.rest),
