@@ -1,4 +1,4 @@
-"""`lineage_from_sql` on the fifty queries of `sql_queries`, on scripts and names, and on what is no SQL."""
+"""`lineage_from_sql` on the sets of `sql_queries` and `sql_statements`, on names, and on what is no SQL."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lineagelog.sdk import lineage_from_sql, lineage_run
 from tests.specification import validate
 
 from .sql_queries import QUERIES, Query
+from .sql_statements import STATEMENTS, Statement
 
 if TYPE_CHECKING:
     from .conftest import Memory
@@ -52,6 +53,42 @@ def test_a_query_of_the_set(query: Query) -> None:
 def test_there_are_fifty_different_queries() -> None:
     """The set that the choice of the library rests on."""
     assert len({query.sql for query in QUERIES}) == len(QUERIES) == 50
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.name)
+def test_a_statement_of_the_set(statement: Statement) -> None:
+    """Tables and columns are the expected ones, and what is left out is said."""
+    got = lineage_from_sql(statement.sql, statement.dialect, columns=statement.known)
+    assert sorted(dataset["name"] for dataset in got.inputs) == sorted(statement.inputs)
+    assert sorted(dataset["name"] for dataset in got.outputs) == sorted(statement.outputs)
+    told = {dataset["name"]: columns([dataset]) for dataset in got.outputs}
+    for output, expected in statement.columns.items():
+        assert told[output] == {name: set(sources.split()) for name, sources in expected.items()}
+    if statement.told is None:
+        assert got.errors == ()
+    for word in statement.told or ():
+        assert any(word in error for error in got.errors), got.errors
+
+
+def test_statements_are_many_and_their_names_differ() -> None:
+    """A name is said once, so that a failure names its statement."""
+    assert len({statement.name for statement in STATEMENTS}) == len(STATEMENTS) > 60
+
+
+def test_a_file_is_in_no_database() -> None:
+    """`database` and `default_schema` are put before tables, not before files and stages."""
+    got = lineage_from_sql(
+        "COPY INTO t FROM @stage/x; COPY INTO 's3://b/out' FROM t", "snowflake", database="dwh", default_schema="PUBLIC"
+    )
+    assert [each["name"] for each in got.inputs] == ["@stage/x"]
+    assert [each["name"] for each in got.outputs] == ["dwh/PUBLIC.T", "s3://b/out"]
+
+
+def test_credentials_of_a_statement_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither in the errors nor by sqlglot in the log of the job."""
+    got = lineage_from_sql("UNLOAD broken TO 's3://b' CREDENTIALS 'aws_secret_access_key=Hush'", "redshift")
+    assert got.errors
+    assert "Hush" not in caplog.text + "".join(got.errors)
 
 
 def test_how_a_column_is_used() -> None:
