@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from openlineage.client import OpenLineageClient
 
 from lineagelog.forward import read_target
 from tests.support import COMMAND, ROOT, connect, encode, event, run_process, serve_process
@@ -68,6 +70,25 @@ def test_the_readme_works(database_url: str) -> None:
     assert "first_job" in said[0].out
     assert "first_table" in said[1].out
     assert "42" in said[2].out
+
+
+def test_the_readmes_settings_are_what_the_clients_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow's lines are options of the section that is there already; the Python client takes each, key and all."""
+    (lines,) = _blocks(README, "ini")
+    section = f"[openlineage]\ndisabled = False\n{lines}"
+    settings = [section, section.replace("# transport", "transport").replace("transport", "first", 1)]
+    for text in settings:
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read_string(text)  # strict: an option or section that is there twice is an error
+        transport = json.loads(parser["openlineage"]["transport"])
+        client = OpenLineageClient(config={"transport": transport})
+        assert client.transport.url == transport["url"]
+        bearer = client.transport.config.auth.get_bearer()
+        assert bearer == ("Bearer llg_..." if "auth" in transport else None)
+    (yml,) = _blocks(README, "yaml")[:1]
+    monkeypatch.setenv("OPENLINEAGE_CONFIG", str(tmp_path / "openlineage.yml"))
+    (tmp_path / "openlineage.yml").write_text(yml.replace("# auth", "auth"))
+    assert OpenLineageClient().transport.config.auth.get_bearer() == "Bearer llg_..."
 
 
 def test_the_readme_looks_at_the_examples(database_url: str) -> None:

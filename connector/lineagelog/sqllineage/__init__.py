@@ -8,12 +8,12 @@ values; `SqlNaming` what tables and columns are called. Both the SDK (`sdk/sql.p
 from .flows import TARGET, flows, prepared
 from .idle import moves_no_data
 from .naming import SqlNaming, dialect_name, is_table, is_temporary, known_schema
-from .text import Statement, Templates, statements
+from .text import SqlStatement, Templates, statements
 
 __all__ = [
     "TARGET",
     "SqlNaming",
-    "Statement",
+    "SqlStatement",
     "Templates",
     "dialect_name",
     "flows",

@@ -59,7 +59,7 @@ class Templates:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """One statement of a text: parsed, or the problem with it."""
 
     number: int
@@ -73,7 +73,7 @@ class Statement:
         return f"statement {self.number} (line {self.line}): {what}"
 
 
-def statements(sql: str, dialect: str | None) -> Iterator[Statement]:
+def statements(sql: str, dialect: str | None) -> Iterator[SqlStatement]:
     """The statements of a text, in order; never raises for one that cannot be parsed."""
     for number, piece in enumerate(_pieces(sql, dialect), 1):
         try:
@@ -81,10 +81,10 @@ def statements(sql: str, dialect: str | None) -> Iterator[Statement]:
                 parsed = list(_parsed(piece))
         except Exception as problem:
             if piece.words[:1] != ["DECLARE"] or "SELECT" in piece.words:  # variables of Oracle
-                yield Statement(number, piece.line, _beginning(piece.text), problem=problem)
+                yield SqlStatement(number, piece.line, _beginning(piece.text), problem=problem)
             continue
         for each in parsed:
-            yield Statement(number, piece.line, _beginning(piece.text), each)
+            yield SqlStatement(number, piece.line, _beginning(piece.text), each)
 
 
 def _beginning(text: str) -> str:
