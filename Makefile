@@ -14,7 +14,7 @@ JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin standin-if-java
+.PHONY: setup run test test-long native-if-cargo check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin standin-if-java
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -61,8 +61,15 @@ standin-if-java: $(if $(HAS_JAVA),standin)
 jar-if-java:
 	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
 
-test: check jar-if-java standin-if-java ## everything that must pass
+# What the tests need from other compilers is built before, outside of any test's time.
+native-if-cargo: $(if $(shell command -v cargo),setup)
+	@$(if $(shell command -v cargo),$(BIN)/python -c 'import hatch_build; hatch_build.build()',echo "no cargo here: without the tests of native/" >&2)
+
+test: check jar-if-java standin-if-java native-if-cargo ## what must pass, in minutes
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-long: setup jar-if-java standin-if-java native-if-cargo ## what must pass, too, and takes longer: kills, rebalances, Spark
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'long and not soak'
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 	$(BIN)/python -m benchmarks

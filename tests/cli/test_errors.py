@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.support import COMMAND, Ran, encode, event, run_here, run_process
+from tests.support import COMMAND, PATIENCE, Ran, encode, event, run_here, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +152,7 @@ def test_a_reader_that_has_enough(database_url: str) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(60) == 141
+    assert process.wait(PATIENCE) == 141
 
 
 def test_no_traceback_from_the_process() -> None:
@@ -170,5 +170,5 @@ def test_help_needs_no_database_libraries() -> None:
         "heavy = {'sqlalchemy', 'psycopg', 'pydantic', 'starlette', 'structlog'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
