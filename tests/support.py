@@ -8,12 +8,10 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +57,9 @@ def join(*threads: threading.Thread) -> None:
 
 
 @contextmanager
-def locked(name: str) -> Iterator[None]:
-    """One process at a time, of all that run tests of this checkout: for what is built once."""
-    place = sha256(str(ROOT).encode()).hexdigest()[:12]
-    with (Path(tempfile.gettempdir()) / f"lineagelog-tests-{name}-{place}-{os.geteuid()}.lock").open("w") as lock:
+def one_builds() -> Iterator[None]:
+    """One process at a time, of all that test this checkout, as `make` has it: for what is built once."""
+    with (ROOT / "Makefile").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -66,11 +66,11 @@ def test_a_database_that_is_not_utf8(
         admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'".encode())
         try:
             url = postgres.url_of(name)
-            said = _one_line(run_process("store", "init", "--database", url))
+            said = _one_line(run_here("store", "init", "--database", url))
             assert said == f"lineagelog: the database has the encoding {encoding}: make one with ENCODING 'UTF8'\n"
-            assert "run `lineagelog store init`" in _one_line(run_process("list", "runs", "--database", url))
+            assert "run `lineagelog store init`" in _one_line(run_here("list", "runs", "--database", url))
             found = {
-                check["subject"]: check for check in run_process("doctor", "--json", "--database", url).json["checks"]
+                check["subject"]: check for check in run_here("doctor", "--json", "--database", url).json["checks"]
             }
             assert found["encoding"]["observed"] == encoding
             assert "ENCODING 'UTF8'" in found["encoding"]["advice"]

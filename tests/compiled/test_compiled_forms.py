@@ -31,7 +31,7 @@ from lineagelog.postgres import wire
 from tests.event.event_samples import run_event, text_of
 from tests.event.json_text import JSON_TEXT, PLACES, REAL, event_text
 from tests.store.generated import events
-from tests.support import ROOT, locked
+from tests.support import ROOT, one_builds
 
 SHARED = Path(os.environ.get("LINEAGELOG_SHARED", ROOT.parent / "shared"))
 PARSING = importlib.import_module("lineagelog.event.parse")  # whose name the function of the package hides
@@ -43,7 +43,7 @@ def forms() -> Any:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     try:
-        with locked("native"):
+        with one_builds():
             library = hatch_build.build()  # no more than a look, where `make` has done it
     except subprocess.CalledProcessError as error:
         pytest.skip(f"native/ could not be built: {error}")

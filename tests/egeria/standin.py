@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import COMMAND, PATIENCE, ROOT, locked, wait_until
+from tests.support import COMMAND, PATIENCE, ROOT, one_builds, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def build() -> None:
     missing = [name for name in ("java", "javac", "mvn", "make") if shutil.which(name) is None]
     if missing:
         pytest.skip(f"no {missing[0]} to build and run the stand-in daemon with")
-    with locked("make"):  # two workers of pytest-xdist would build at once
+    with one_builds():  # two workers of pytest-xdist would build at once
         done = subprocess.run(["make", "-s", "jar", "standin"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 

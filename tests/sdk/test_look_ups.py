@@ -443,7 +443,7 @@ def test_sqlite_rows_and_texts_of_the_job(memory: Memory) -> None:
 
 def test_sqlite_without_autocommit_keeps_no_lock(memory: Memory, tmp_path: Path) -> None:
     """A connection that is always in a transaction: after the look-up others can write."""
-    sdk.configure(sdk.emitter.emitter().client, lookup_timeout=PATIENCE)
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=PATIENCE)
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db", autocommit=False)) as connection:
         connection.execute("CREATE TABLE titanic (id INTEGER)")
         connection.commit()
