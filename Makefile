@@ -8,13 +8,14 @@ STAMP := $(VENV)/.installed
 JARS := connector/lineagelog/egeria/jars
 JAR  := $(JARS)/lineagelog-egeria-connector.jar
 # One build at a time, where the tests of several processes ask for it.
+ONE_BUILDS := $(if $(shell command -v flock),flock Makefile)
 MAVEN := $(if $(shell command -v flock),flock jars/pom.xml) mvn -q -B -f jars/pom.xml
 HAS_JAVA := $(and $(shell command -v javac),$(shell command -v mvn))
 JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path '*/src/main/*' -type f -not -path '*/standin/*')
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin standin-if-java
+.PHONY: setup run test test-long built check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,13 +57,20 @@ $(STANDIN): $(JAVA_SOURCES) $(STANDIN_SOURCES) | $(JAR)
 	@touch $@
 
 jar-if-java: $(if $(HAS_JAVA),jar)
-standin-if-java: $(if $(HAS_JAVA),standin)
 
 jar-if-java:
 	@$(if $(HAS_JAVA),,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
 
-test: check jar-if-java standin-if-java ## everything that must pass
+# What the tests need from other compilers is built before them, in no test's time; of several at once, one builds.
+built: setup
+	@$(if $(HAS_JAVA),$(ONE_BUILDS) $(MAKE) -s --no-print-directory jar standin,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
+	@$(if $(shell command -v cargo),$(BIN)/python -c 'import hatch_build; hatch_build.build()',echo "no cargo here: without the tests of native/" >&2)
+
+test: check built ## what must pass, in minutes
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-long: built ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'long and not soak'
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 	$(BIN)/python -m benchmarks

@@ -13,17 +13,22 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from pytest_postgresql.executors import NoopExecutor
 from sqlalchemy import make_url
 
 from lineagelog.errors import EmbeddedError
 from lineagelog.postgres.binaries import BINARIES_VARIABLE
+from lineagelog.postgres.cluster import PORT, USER
 from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
 
+from .databases import Janitor
 from .support import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .databases import NewDatabase
 
 TEST_BINARIES_VARIABLE = "LINEAGELOG_TEST_POSTGRES_BIN"
 _FAST = """\
@@ -90,39 +95,38 @@ def postgres_admin(postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-class Databases:
-    """Makes databases on the session's server: 17 ms each, and 8 ms to drop."""
-
-    def __init__(self, server: EmbeddedPostgres, admin: psycopg.Connection) -> None:
-        self._server, self._admin = server, admin
-        self._numbers = itertools.count()
-
-    @contextlib.contextmanager
-    def new(self, template: str = "template0") -> Iterator[str]:
-        """The SQLAlchemy URL of a database that is there until the block ends: empty, or a copy."""
-        name = f"test_{next(self._numbers)}"
-        self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
-        yield self._server.url_of(name)
-        self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+@pytest.fixture(scope="session")
+def postgresql_noproc(postgres: EmbeddedPostgres) -> NoopExecutor:
+    """What pytest-postgresql knows a server by: the session's, at its socket's folder."""
+    return NoopExecutor(host=str(postgres.socket_dir), port=PORT, user=USER, options="", dbname="test")
 
 
 @pytest.fixture(scope="session")
-def databases(postgres: EmbeddedPostgres, postgres_admin: psycopg.Connection) -> Databases:
-    """For fixtures that are shared by many tests; a test asks for `database_url` or `store`."""
-    return Databases(postgres, postgres_admin)
+def new_database(
+    postgres: EmbeddedPostgres, postgresql_noproc: NoopExecutor, postgres_admin: psycopg.Connection
+) -> NewDatabase:
+    """Makes databases on the session's server: for what many tests share; others ask for `database_url` or `store`."""
+    numbers = itertools.count()
+
+    @contextlib.contextmanager
+    def new(template: str = "template0") -> Iterator[str]:
+        with Janitor(postgresql_noproc, postgres_admin, f"test_{next(numbers)}", template) as janitor:
+            yield postgres.url_of(janitor.dbname)
+
+    return new
 
 
 @pytest.fixture
-def database_url(databases: Databases) -> Iterator[str]:
+def database_url(new_database: NewDatabase) -> Iterator[str]:
     """A database that is empty and this test's alone."""
-    with databases.new() as url:
+    with new_database() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def store_template(databases: Databases) -> Iterator[str]:
+def store_template(new_database: NewDatabase) -> Iterator[str]:
     """The name of a database with empty stores in two schemas. To copy it is five times faster than to make a store."""
-    with databases.new() as url:
+    with new_database() as url:
         engine = open_engine(url)
         for name in ("openlineage", "a store"):
             LogStore(engine, name).create()
@@ -131,9 +135,9 @@ def store_template(databases: Databases) -> Iterator[str]:
 
 
 @pytest.fixture
-def store_url(databases: Databases, store_template: str) -> Iterator[str]:
+def store_url(new_database: NewDatabase, store_template: str) -> Iterator[str]:
     """The database of `store`."""
-    with databases.new(store_template) as url:
+    with new_database(store_template) as url:
         yield url
 
 
@@ -146,7 +150,7 @@ def schema_name() -> str:
 @pytest.fixture
 def store(store_url: str, schema_name: str) -> Iterator[LogStore]:
     """An empty store of this test's own."""
-    engine = open_engine(store_url, pool_size=6, connect_timeout=3)
+    engine = open_engine(store_url, pool_size=6, connect_timeout=30)
     yield LogStore(engine, schema_name)
     engine.dispose()
 

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import PATIENCE
+
 VERSION = "3.9.1"
 POM = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -67,7 +69,7 @@ class Broker:
         name = f"t-{uuid.uuid4()}"
         client = AdminClient({"bootstrap.servers": self.servers})
         (made,) = client.create_topics([NewTopic(name, partitions)]).values()
-        made.result(60)
+        made.result(PATIENCE)
         return name
 
 
@@ -129,7 +131,7 @@ def start(folder: Path, jars: Path, further: str = "", listener: str = "") -> tu
     with (folder / "log").open("wb") as log:
         identified = f"--cluster-id={cluster}"  # one word: one in 64 begins with "-" and would be taken for an option
         storage = [*_java(jars), "kafka.tools.StorageTool", "format", identified, "-c", str(properties)]
-        done = subprocess.run(storage, stdout=log, stderr=log, check=False, timeout=60)
+        done = subprocess.run(storage, stdout=log, stderr=log, check=False, timeout=PATIENCE)
     assert done.returncode == 0, (folder / "log").read_text()[-2000:]
     return launch(broker), broker
 
@@ -190,6 +192,6 @@ def kafka() -> Iterator[Broker]:
             yield broker
         finally:
             process.kill()
-            process.wait(30)
+            process.wait(PATIENCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +21,47 @@ from typer.testing import CliRunner
 from lineagelog.cli import make_app
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = str(Path(sys.executable).with_name("lineagelog"))
 EXAMPLES = int(os.environ.get("LINEAGELOG_EXAMPLES", "25"))
 """Examples of a property; dearer and cheaper ones take a share or a multiple of it."""
+PATIENCE = 240.0
+"""Seconds after which a test gives up: an end for what hangs, never a limit for what is slow."""
 
 _APP = make_app()
 _GREETING = re.compile(r"lineagelog listens on (http://127\.0\.0\.1:(\d+))")
+
+
+# --- waiting ----------------------------------------------------------------------------------------------------------
+
+
+def wait_until(
+    fact: Callable[[], object],
+    otherwise: Callable[[], object] = lambda: "it did not come to pass",
+    seconds: float = PATIENCE,
+) -> None:
+    """Wait for something that others do; the one way in which tests wait. ``otherwise`` says what is there instead."""
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, otherwise()
+        time.sleep(0.02)
+
+
+def join(*threads: threading.Thread) -> None:
+    """Wait for the end of threads."""
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def one_builds() -> Iterator[None]:
+    """One process at a time, of all that test this checkout, as `make` has it: for what is built once."""
+    with (ROOT / "Makefile").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 # --- events -----------------------------------------------------------------------------------------------------------
@@ -88,7 +123,7 @@ def run_here(*arguments: str, stdin: bytes | None = None) -> Ran:
 def run_process(*arguments: str, stdin: bytes | None = None, **variables: str) -> Ran:
     """Run a command as a process."""
     environment = os.environ | variables
-    done = subprocess.run([COMMAND, *arguments], input=stdin, env=environment, capture_output=True, timeout=120)
+    done = subprocess.run([COMMAND, *arguments], input=stdin, env=environment, capture_output=True, timeout=PATIENCE)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

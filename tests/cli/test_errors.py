@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.support import COMMAND, Ran, encode, event, run_here, run_process
+from tests.support import COMMAND, PATIENCE, Ran, encode, event, run_here, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +66,11 @@ def test_a_database_that_is_not_utf8(
         admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'".encode())
         try:
             url = postgres.url_of(name)
-            said = _one_line(run_process("store", "init", "--database", url))
+            said = _one_line(run_here("store", "init", "--database", url))
             assert said == f"lineagelog: the database has the encoding {encoding}: make one with ENCODING 'UTF8'\n"
-            assert "run `lineagelog store init`" in _one_line(run_process("list", "runs", "--database", url))
+            assert "run `lineagelog store init`" in _one_line(run_here("list", "runs", "--database", url))
             found = {
-                check["subject"]: check for check in run_process("doctor", "--json", "--database", url).json["checks"]
+                check["subject"]: check for check in run_here("doctor", "--json", "--database", url).json["checks"]
             }
             assert found["encoding"]["observed"] == encoding
             assert "ENCODING 'UTF8'" in found["encoding"]["advice"]
@@ -152,7 +152,7 @@ def test_a_reader_that_has_enough(database_url: str) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(60) == 141
+    assert process.wait(PATIENCE) == 141
 
 
 def test_no_traceback_from_the_process() -> None:
@@ -170,5 +170,5 @@ def test_help_needs_no_database_libraries() -> None:
         "heavy = {'sqlalchemy', 'psycopg', 'pydantic', 'starlette', 'structlog'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import text
 
 from lineagelog.store import open_engine
-from tests.support import run_process, serve_process
+from tests.support import Ran, run_here, serve_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,10 +36,18 @@ mapping `daily revenue` {
 """
 
 
+def run_with(*arguments: str, **variables: str) -> Ran:
+    """Run a command here, with variables in its environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        return run_here(*arguments)
+
+
 def export(folder: Path, spec: str, *options: str, **variables: str) -> str:
     path = folder / "shop.stm"
     path.write_text(spec)
-    ran = run_process("export", "satsuma", str(path), "-d", "postgres://shop:5432", *options, **variables)
+    ran = run_with("export", "satsuma", str(path), "-d", "postgres://shop:5432", *options, **variables)
     assert ran.code == 0, ran.err
     return ran.err
 
@@ -83,7 +92,7 @@ def test_emit_without_a_backend_says_what_to_set(tmp_path: Path) -> None:
     """Nobody is configured: one line, exit code 2."""
     path = tmp_path / "shop.stm"
     path.write_text(SPEC)
-    ran = run_process("export", "satsuma", str(path), "-d", "postgres://shop:5432", "--emit")
+    ran = run_with("export", "satsuma", str(path), "-d", "postgres://shop:5432", "--emit")
     assert (ran.code, "OPENLINEAGE_URL" in ran.err) == (2, True)
 
 
@@ -93,9 +102,9 @@ def test_drift_between_two_loads_of_a_changed_spec_is_seen(tmp_path: Path, datab
     edited = SPEC.replace("  note_text -> remark\n", "")
     for day, spec in ((20, SPEC), (21, edited), (22, SPEC)):
         export(tmp_path, spec, "--load", "--event-time", f"2026-11-{day}T08:00:00Z", **here)
-    assert len(run_process("list", "runs", "--since", "2026-11-01", "--json", **here).rows) == 3
+    assert len(run_with("list", "runs", "--since", "2026-11-01", "--json", **here).rows) == 3
     window = ("--since", "2026-11-21", "--until", "2026-11-22", "--runs", "1")
-    ran = run_process("analyse", "column-lineage-drift", *window, "--json", **here)
+    ran = run_with("analyse", "column-lineage-drift", *window, "--json", **here)
     assert "remark" in ran.out, ran.err
 
 
@@ -115,9 +124,9 @@ def test_the_job_of_a_mapping_that_is_gone_is_told_and_ended_on_request(tmp_path
     assert f"{told} (--retire ends it)" in export(tmp_path, renamed, "--load", **here)
     assert f"{told} (ended)" in export(tmp_path, renamed, "--load", "--retire", **here)
     assert told not in export(tmp_path, renamed, "--load", **here)
-    runs = run_process("list", "runs", "--job", "daily-revenue", "--json", **here).rows
+    runs = run_with("list", "runs", "--job", "daily-revenue", "--json", **here).rows
     assert len(runs) == 2
-    last = run_process("show", runs[-1]["run_id"], "--json", **here).json
+    last = run_with("show", runs[-1]["run_id"], "--json", **here).json
     assert last["datasets"] == []
     assert "a new run: daily-revenue" in export(tmp_path, SPEC, "--load", **here)
 
@@ -129,21 +138,21 @@ def test_a_load_keeps_to_the_settings(tmp_path: Path, database_url: str) -> None
     path = tmp_path / "shop.stm"
     path.write_text(SPEC.replace("Orders of the shop", "x" * 1_200_000))
     load = ("export", "satsuma", str(path), "-d", "postgres://shop:5432", "--load", "--config", str(config))
-    ran = run_process(*load)
+    ran = run_with(*load)
     assert (ran.code, ran.err.splitlines()[-1][:46]) == (2, "lineagelog: an exported event was refused and ")
-    assert run_process("export", "satsuma", str(path), "-d", "x", "--load", "--database", database_url).code == 0
+    assert run_with("export", "satsuma", str(path), "-d", "x", "--load", "--database", database_url).code == 0
 
 
 def test_a_backend_that_wants_a_token_refuses(tmp_path: Path, database_url: str) -> None:
     """401 is the backend's answer, not a reason to try later: one line that says what to set."""
     for arguments in (("store", "init"), ("tokens", "create", "sender")):
-        made = run_process(*arguments, "--database", database_url)
+        made = run_with(*arguments, "--database", database_url)
         assert made.code == 0, made.err
     path = tmp_path / "shop.stm"
     path.write_text(SPEC)
     with serve_process("--database", database_url) as (_, port, _):
         url = f"http://127.0.0.1:{port}"
-        ran = run_process("export", "satsuma", str(path), "-d", "x", "--emit", OPENLINEAGE_URL=url)
+        ran = run_with("export", "satsuma", str(path), "-d", "x", "--emit", OPENLINEAGE_URL=url)
     assert ran.code == 2
     assert "refuses with HTTP 401" in ran.err
     assert "OPENLINEAGE_API_KEY" in ran.err

@@ -8,14 +8,13 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 
-from tests.support import COMMAND, ROOT, Ran, connect, encode, event, run_process
+from tests.support import COMMAND, PATIENCE, ROOT, Ran, connect, encode, event, run_process, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,11 +206,9 @@ def test_ctrl_c_says_what_is_stored_and_ends_with_130(database_url: str, tmp_pat
     with pipe.open("wb") as stream:
         stream.write(encode(*[event(f"r{number}") for number in range(2000)]))
         stream.flush()
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and _stored(database_url) < 500:
-            time.sleep(0.05)
+        wait_until(lambda: _stored(database_url) >= 500)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, b"")
     assert re.search(rb"^lineagelog: interrupted: read \d+ stored \d+ .*; run it again to go on", err)
     assert b"Traceback" not in err

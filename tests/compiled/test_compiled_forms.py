@@ -29,9 +29,9 @@ from lineagelog.event.decoding import RefusedError, decode_event
 from lineagelog.event.facets import LOOKED_AT
 from lineagelog.postgres import wire
 from tests.event.event_samples import run_event, text_of
-from tests.event.test_event_properties import JSON_TEXT, PLACES, REAL, event_text
+from tests.event.json_text import JSON_TEXT, PLACES, REAL, event_text
 from tests.store.generated import events
-from tests.support import ROOT
+from tests.support import ROOT, one_builds
 
 SHARED = Path(os.environ.get("LINEAGELOG_SHARED", ROOT.parent / "shared"))
 PARSING = importlib.import_module("lineagelog.event.parse")  # whose name the function of the package hides
@@ -43,7 +43,8 @@ def forms() -> Any:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     try:
-        library = hatch_build.build()
+        with one_builds():
+            library = hatch_build.build()  # no more than a look, where `make` has done it
     except subprocess.CalledProcessError as error:
         pytest.skip(f"native/ could not be built: {error}")
     spec = importlib.util.spec_from_file_location("lineagelog._compiled", library)
@@ -296,6 +297,7 @@ def test_compiled_forms_can_be_left_aside() -> None:
     assert found.stdout.strip() == "False"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("forms")
 def test_wheel_with_the_compiled_forms_is_for_this_platform(tmp_path: Path) -> None:
     """Asked for, they are inside, and the wheel's name says that it is not for everybody."""

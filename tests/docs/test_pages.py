@@ -19,7 +19,7 @@ import pytest
 from openlineage.client import OpenLineageClient
 
 from lineagelog.forward import read_target
-from tests.support import COMMAND, ROOT, connect, encode, event, run_process, serve_process
+from tests.support import COMMAND, PATIENCE, ROOT, connect, encode, event, run_process, serve_process
 
 from . import analyses_page
 from .cli_page import PAGE, page
@@ -63,7 +63,7 @@ def test_the_readme_works(database_url: str) -> None:
     with serve_process("--database", database_url) as (_, port, _):
         words = shlex.split(curl.replace(":5000", f":{port}"))
         for answer in ('201 Created[^{]*{"status":"stored"}', '{"status":"duplicate"}'):
-            done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
             assert re.search(answer, done.stdout, re.DOTALL), done
         said = [run_process(*shlex.split(line)[1:], LINEAGELOG_DATABASE=database_url) for line in look.splitlines()]
     assert [ran.code for ran in said] == [0, 0, 0]
@@ -119,7 +119,7 @@ def test_the_readmes_exports_work(tmp_path: Path, database_url: str) -> None:
     environment = os.environ | {"LINEAGELOG_DATABASE": database_url}
     for line in lines:
         words = [COMMAND, *shlex.split(line, comments=True)[1:]]
-        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, (line, done.stderr)
     assert len(lines) == 5
     assert len(list((tmp_path / "lineage").glob("[!.]*"))) == 1

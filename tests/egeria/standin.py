@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import COMMAND, ROOT
+from tests.support import COMMAND, PATIENCE, ROOT, one_builds, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +31,6 @@ PUBLISH = {
     "6.0": "/servers/s/open-metadata/integration-daemon/publish-open-lineage-event",
 }
 MAIN = "io.github.lineagelog.egeria.standin.StandIn"
-_SECONDS = 60
 
 
 def build() -> None:
@@ -41,9 +38,8 @@ def build() -> None:
     missing = [name for name in ("java", "javac", "mvn", "make") if shutil.which(name) is None]
     if missing:
         pytest.skip(f"no {missing[0]} to build and run the stand-in daemon with")
-    with (Path(tempfile.gettempdir()) / f"lineagelog-tests-make-{os.geteuid()}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two workers of pytest-xdist would build at once
-        done = subprocess.run(["make", "-s", "jar", "standin"], cwd=ROOT, capture_output=True, text=True, timeout=290)
+    with one_builds():  # two workers of pytest-xdist would build at once
+        done = subprocess.run(["make", "-s", "jar", "standin"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
@@ -64,14 +60,11 @@ class Daemon:
     era: str
     port: int = 0
 
-    def wait_until_ready(self, seconds: float = _SECONDS) -> None:
+    def wait_until_ready(self) -> None:
         """Until the stand-in has told its port."""
         file = self.folder / "port"
-        end = time.monotonic() + seconds
-        while not file.exists():
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < end, self.said()
-            time.sleep(0.02)
+        wait_until(lambda: file.exists() or self.process.poll() is not None, self.said)
+        assert file.exists(), self.said()
         self.port = int(file.read_text())
 
     def said(self) -> str:
@@ -86,7 +79,7 @@ class Daemon:
     def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
         """Ask the stand-in; raises urllib.error.HTTPError for an answer that is not 200."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, method=method)
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.loads(answer.read())
 
     def publish(self, body: bytes | Mapping[str, Any]) -> None:
@@ -115,7 +108,7 @@ class Daemon:
         """Send a signal; the exit code and how many seconds it took."""
         begin = time.monotonic()
         self.process.send_signal(number)
-        return self.process.wait(30), time.monotonic() - begin
+        return self.process.wait(PATIENCE), time.monotonic() - begin
 
 
 @contextlib.contextmanager

@@ -18,9 +18,7 @@ from lineagelog.egeria.connector import CallError
 from lineagelog.egeria.metrics import DaemonMetrics
 from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
-from tests.support import connect, event
-
-from .test_keeper import wait_for
+from tests.support import connect, event, wait_until
 
 NOWHERE = "postgresql://me:s3cret@127.0.0.1:1/db"
 
@@ -181,8 +179,8 @@ def test_a_successor_takes_what_still_comes_for_the_instance_before(connectors: 
     for number in range(6):
         assert take(connectors, 10 + number, str(number)) == {}
     assert connectors.hide("0", f"{database_url}x") == connectors.hide("5", f"{database_url}x")
-    wait_for(lambda: drainers("log") == 1)
-    wait_for(lambda: connections(database_url) <= 3)
+    wait_until(lambda: drainers("log") == 1)
+    wait_until(lambda: connections(database_url) <= 3)
     assert connectors.started() == 1
     with connect(database_url) as connection:
         assert connection.execute("SELECT count(*) FROM one.ol_event").fetchone() == (5,)
@@ -205,7 +203,7 @@ def test_the_spool_of_the_instance_before_is_drained(
     assert take(connectors, 2, "1") == {}
     assert drainers("log") == 2
     own_postgres.start()
-    wait_for(lambda: drainers("log") == 1)
+    wait_until(lambda: drainers("log") == 1)
     for url, run in ((own_postgres.url, "r1"), (database_url, "r2")):
         with connect(url) as connection:
             assert connection.execute("SELECT run_id FROM openlineage.ol_event").fetchall() == [(run,)]
@@ -221,7 +219,7 @@ def test_a_disconnected_connector_drains_its_spool(connectors: Connectors, own_p
     assert take(connectors, 1) == {}
     assert call(connectors, "disconnect")["spooled"] == 1
     own_postgres.start()
-    wait_for(lambda: drainers("log") == 0)
+    wait_until(lambda: drainers("log") == 0)
     with connect(own_postgres.url) as connection:
         assert connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone() == (1,)
 
@@ -235,7 +233,7 @@ def test_metrics(connectors: Connectors, database_url: str, tmp_path: Path) -> N
         assert keeper is not None
         assert keeper.take([body(int(number)), b"no event"]) == {}
     call(connectors, "replace", "2", id="1")
-    wait_for(lambda: drainers("log") == 1)
+    wait_until(lambda: drainers("log") == 1)
     connectors.queued = 5
     registry = CollectorRegistry()
     registry.register(DaemonMetrics(connectors))

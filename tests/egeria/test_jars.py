@@ -59,12 +59,14 @@ def _classes(jar: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist() if name.endswith(".class")}
 
 
+@pytest.mark.long
 def test_two_builds_give_the_same_bytes(jars: Path, elsewhere: Path) -> None:
     """The folder and the time of a build leave no trace in a jar."""
     assert _digest(jars / CORE) == _digest(elsewhere / "core" / "target" / CORE)
     assert _digest(jars / CONNECTOR) == _digest(elsewhere / "connector" / "target" / CONNECTOR)
 
 
+@pytest.mark.long
 def test_java_tests_ran(elsewhere: Path) -> None:
     """Queues, listener and messages are tested, and the connector in the shape of both versions of Egeria."""
     reports = {path.name for path in elsewhere.rglob("TEST-*.xml")}
@@ -101,6 +103,7 @@ def test_jars_run_on_java_17(jars: Path) -> None:
     assert set(versions.values()) == {JAVA_17}
 
 
+@pytest.mark.long
 def test_wheel_and_source_archive_carry_the_jars(jars: Path, tmp_path: Path) -> None:
     """A wheel holds both jars as they are, also from the source archive, which holds the Java sources, too."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]

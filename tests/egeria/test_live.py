@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import ssl
-import time
 import urllib.request
 import uuid
 
 import pytest
 
-from tests.support import event, run_process
+from tests.support import PATIENCE, Ran, event, run_process, wait_until
 
 URL = "LINEAGELOG_EGERIA_URL"
 """The daemon's call that publishes an event, such as
@@ -33,10 +32,13 @@ def test_event_published_in_a_live_daemon_is_stored() -> None:
     if token := os.environ.get(TOKEN):
         headers["Authorization"] = f"Bearer {token}"
     request = urllib.request.Request(os.environ[URL], json.dumps(event(run)).encode(), headers)
-    with urllib.request.urlopen(request, timeout=_SECONDS, context=ssl._create_unverified_context()) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE, context=ssl._create_unverified_context()) as answer:
         assert answer.status == 200
-    end = time.monotonic() + _SECONDS
-    while (shown := run_process("show", run, "--database", os.environ[DATABASE])).code:
-        assert time.monotonic() < end, shown
-        time.sleep(0.5)
-    assert run in shown.out
+    shown: list[Ran] = []
+
+    def is_there() -> bool:
+        shown.append(run_process("show", run, "--database", os.environ[DATABASE]))
+        return not shown[-1].code
+
+    wait_until(is_there, lambda: shown[-1])
+    assert run in shown[-1].out

@@ -15,8 +15,9 @@ from structlog.testing import capture_logs
 
 from lineagelog.egeria.keeper import Failures, Keeper
 from lineagelog.egeria.pump import CallPump, EventPump
+from tests.support import PATIENCE, wait_until
 
-from .test_keeper import AWAY, Kept, body, wait_for
+from .stubs import AWAY, Kept, body
 
 
 class StubBatch:
@@ -62,7 +63,7 @@ class StubBatch:
 
     @property
     def answer(self) -> dict[int, str] | str:
-        assert self.answered.wait(20)
+        assert self.answered.wait(PATIENCE)
         (only,) = self.answers
         return only
 
@@ -139,7 +140,7 @@ def started() -> Iterator[Callable[..., StubQueue]]:
 
     yield start
     for each in pumps:
-        assert each.stop(5)
+        assert each.stop(PATIENCE)
 
 
 def test_each_connector_gets_its_share_in_order(started: Callable[..., StubQueue]) -> None:
@@ -202,16 +203,14 @@ def test_a_store_that_hangs_is_overtaken(hanging: tuple[Kept, Keeper], started: 
     begin = time.monotonic()
     first = source.put(("hanging", body(1)), ("other", b"bad"), ("hanging", body(2)))
     assert first.answer == {1: "other: no bad"}
-    assert 1.5 < time.monotonic() - begin < 10
-    begin = time.monotonic()
+    assert time.monotonic() - begin > 1.5
     assert source.put(("hanging", body(3))).answer == source.put(("other", b"b")).answer == {}
-    assert time.monotonic() - begin < 2
     assert [b"b"] in other.taken
     assert keeper.database().startswith("away: ")
     assert kept.door.hang is not None
     kept.door.hang.set()
-    wait_for(lambda: {body(1), body(2), body(3)} <= set(kept.door.taken))
-    wait_for(lambda: keeper.database() == "up")
+    wait_until(lambda: {body(1), body(2), body(3)} <= set(kept.door.taken))
+    wait_until(lambda: keeper.database() == "up")
     assert len(first.answers) == 1
 
 
@@ -223,31 +222,30 @@ def test_a_store_that_hangs_is_overtaken_though_its_connector_was_stopped(tmp_pa
     pump = EventPump(source, connectors)  # type: ignore[arg-type]
     pump.start()
     first = source.put(("hanging", body(1)), ("other", b"a"))
-    time.sleep(0.3)
+    wait_until(lambda: kept.door.asked)
     assert connectors.keepers.pop("hanging").close(1)
     assert first.answer == {}
     assert kept.spooled == [body(1)]
     assert source.put(("other", b"b")).answer == {}
     assert connectors.keepers["other"].taken == [[b"a"], [b"b"]]
     kept.close()
-    assert pump.stop(5)
+    assert pump.stop(PATIENCE)
 
 
 def test_stop_finishes_what_is_in_hand(tmp_path: Path) -> None:
     """The batch that is being stored is answered before stop returns; what waits is left."""
     kept = Kept(tmp_path / "spool")
-    keeper = kept.keeper(wait=60)
+    keeper = kept.keeper(wait=10 * PATIENCE)
     source = StubQueue()
     pump = EventPump(source, StubConnectors(one=keeper))  # type: ignore[arg-type]
     pump.start()
     kept.door.store.trouble = AWAY
     batch = source.put(("one", body(1)))
-    wait_for(lambda: source.waiting() == 0)
+    wait_until(lambda: source.waiting() == 0)
     threading.Timer(0.2, keeper.hurry).start()
-    assert pump.stop(10)
+    assert pump.stop(PATIENCE)
     assert (batch.answer, kept.spooled) == ({}, [body(1)])
     source.put(("one", body(2)))
-    time.sleep(0.1)
     assert source.waiting() == 1
     kept.close()
 
@@ -268,8 +266,8 @@ def test_calls_are_answered_in_turn() -> None:
     calls = [StubCall("start"), StubCall("refresh")]
     for each in calls:
         source.items.put(each)
-    assert [each.said.get(timeout=10) for each in calls] == ["c start {}", "c refresh {}"]
-    assert pump.stop(5)
+    assert [each.said.get(timeout=PATIENCE) for each in calls] == ["c start {}", "c refresh {}"]
+    assert pump.stop(PATIENCE)
 
 
 def test_an_answer_that_java_cannot_take_is_given_again(started: Callable[..., StubQueue]) -> None:
@@ -327,7 +325,7 @@ def test_what_is_lost_on_the_way_from_java_is_taken_again() -> None:
     pump = EventPump(source, StubConnectors(one=StubKeeper()))  # type: ignore[arg-type]
     pump.start()
     assert source.put(("one", b"a")).answer == {}
-    assert pump.stop(5)
+    assert pump.stop(PATIENCE)
 
 
 def test_a_queue_that_fails_is_asked_again() -> None:
@@ -349,7 +347,7 @@ def test_a_queue_that_fails_is_asked_again() -> None:
     call_pump.start()
     with capture_logs() as logs:
         assert source.put(("one", b"a")).answer == {}
-        wait_for(lambda: calls.failures == 0)
-    assert pump.stop(5)
-    assert call_pump.stop(5)
+        wait_until(lambda: calls.failures == 0)
+    assert pump.stop(PATIENCE)
+    assert call_pump.stop(PATIENCE)
     assert {line["event"] for line in logs} <= {"the event queue fails", "the call queue fails"}

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import threading
-import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from lineagelog.egeria import Connectors, Defaults
 from lineagelog.egeria.metrics import DaemonMetrics
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,10 +84,9 @@ def _platform(era: str, tmp_path: Path, connection: dict[str, Any]) -> dict[str,
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            while not port.exists():
-                assert process.poll() is None
-                time.sleep(0.02)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port.read_text()}/test/status", timeout=30) as answer:
+            wait_until(lambda: port.exists() or process.poll() is not None)
+            assert port.exists()
+            with urllib.request.urlopen(f"http://127.0.0.1:{port.read_text()}/test/status", timeout=PATIENCE) as answer:
                 (made,) = json.loads(answer.read())["connectors"]
         finally:
             process.terminate()

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 from sqlalchemy import text
 
 from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder, ForwardTarget, open_sender, read_target
-from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
+from tests.support import PATIENCE
 
-_numbers = itertools.count()
+if TYPE_CHECKING:
+    from tests.databases import NewDatabase
 
 
 def event(number: int = 0, **members: Any) -> bytes:
@@ -58,12 +56,10 @@ def log(database_url: str) -> Iterator[LogStore]:
 
 
 @pytest.fixture
-def other_url(postgres: EmbeddedPostgres, postgres_admin: psycopg.Connection) -> Iterator[str]:
+def other_url(new_database: NewDatabase) -> Iterator[str]:
     """The URL of a second database."""
-    name = f"test_forward_{next(_numbers)}"
-    postgres_admin.execute(f'CREATE DATABASE "{name}" TEMPLATE template0 STRATEGY file_copy')
-    yield postgres.url_of(name)
-    postgres_admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture
@@ -91,7 +87,7 @@ def forwarder(forwarding: Forwarding) -> Callable[..., Forwarder]:
 
 def quick_target(url: str, name: str = "other", **settings: Any) -> ForwardTarget:
     """A target that is tried again quickly."""
-    quick = {"retry_first": 0.01, "retry_last": 0.05, "poll": 0.05, "give_up": 20.0, "timeout": 10.0}
+    quick = {"retry_first": 0.01, "retry_last": 0.05, "poll": 0.05, "give_up": PATIENCE, "timeout": PATIENCE}
     return read_target(name, {"url": url, **quick, **settings})
 
 
@@ -107,16 +103,8 @@ def following(*followers: Forwarder) -> Iterator[None]:
         for follower in followers:
             follower.stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait for something that another thread or process does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.02)
 
 
 DIGEST = ("ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")

@@ -7,8 +7,9 @@ from pathlib import Path
 from lineagelog.forward import Background, open_sender
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
+from tests.support import PATIENCE, wait_until
 
-from .conftest import event, quick_target, store_all, wait_until
+from .conftest import event, quick_target, store_all
 from .receiver import receiving
 
 
@@ -28,7 +29,7 @@ def test_targets_are_followed_or_forwarded_to_at_intervals(
         for number in range(3):
             store_all(log, [event(number)])
             wait_until(lambda number=number: [each.delivered for each in background.sent][:2] == [number + 1] * 2)  # type: ignore[misc]
-        assert background.stop(20)
+        assert background.stop(PATIENCE)
     assert len(receiver.stored) == 3
     assert len((tmp_path / "f.ndjson").read_bytes().splitlines()) == 3
     assert background.sent[2].delivered == 0

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import pytest
 
 from lineagelog.store import LogStore
 from tests.cli.conftest import Ran, no_settings_of_the_machine, run
-from tests.support import COMMAND
+from tests.support import COMMAND, PATIENCE, wait_until
 
-from .conftest import count, event, store_all, wait_until
+from .conftest import count, event, store_all
 from .receiver import Reply, receiving
 
 __all__ = ["no_settings_of_the_machine", "run"]
@@ -124,7 +123,6 @@ def test_follow_until_terminated(
             wait_until(lambda: count(other) == 1)
             store_all(log, [event(2)])
             wait_until(lambda: count(other) == 2)
-            time.sleep(0.1)
             process.send_signal(signal.SIGTERM)
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, json.loads(out)["delivered"]) == (0, 2)

@@ -19,8 +19,9 @@ from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder, open_sender
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import START, Forwarding, Position, Selection
+from tests.support import PATIENCE, wait_until
 
-from .conftest import count, event, following, quick_target, store_all, wait_until
+from .conftest import count, event, following, quick_target, store_all
 from .receiver import receiving
 
 if TYPE_CHECKING:
@@ -76,12 +77,12 @@ def test_event_of_a_slow_transaction_comes_after_it_committed(log: LogStore, for
 
     def wait(_: psycopg.Connection[Any]) -> None:
         inserted.set()
-        release.wait(20)
+        release.wait(PATIENCE)
 
     store_all(log, [event(0)])
     slow = threading.Thread(target=lambda: log.append([parse(event(1))], in_transaction=wait))
     slow.start()
-    assert inserted.wait(20)
+    assert inserted.wait(PATIENCE)
     store_all(log, [event(2)])
 
     def runs(after: Position = START) -> list[str]:

@@ -15,9 +15,9 @@ import pytest
 from lineagelog.cli.serve_forward import Status, served_targets
 from lineagelog.errors import SettingsError, StoreUnavailable
 from tests.cli.conftest import no_settings_of_the_machine
-from tests.support import run_process, serve_process
+from tests.support import PATIENCE, run_process, serve_process, wait_until
 
-from .conftest import event, wait_until
+from .conftest import event
 from .receiver import receiving
 
 __all__ = ["no_settings_of_the_machine"]
@@ -26,12 +26,12 @@ __all__ = ["no_settings_of_the_machine"]
 def _post(port: str, body: bytes) -> int:
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/v1/lineage", data=body, method="POST")
     request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return int(answer.status)
 
 
 def _metrics(port: str) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
         text = answer.read().decode()
     found = re.findall(r"^lineagelog_forward_(\S+) (\S+)$", text, re.MULTILINE)
     return {name: float(value) for name, value in found}
@@ -69,7 +69,7 @@ def test_serve_forwards_in_the_background(database_url: str, tmp_path: Path) -> 
             wait_until(lambda: _metrics(port).get('lag_events{target="copy"}') == 0)
             seen = _metrics(port)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
             assert process.stderr is not None
             logged = [json.loads(line) for line in process.stderr]
     assert [json.loads(line) for line in copy.read_bytes().splitlines()] == [json.loads(event(7))]

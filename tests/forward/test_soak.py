@@ -19,8 +19,9 @@ from benchmarks.generator import generate
 from lineagelog.intake import Delivery, Door, load
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
+from tests.support import PATIENCE, wait_until
 
-from .conftest import count, fingerprints, following, wait_until
+from .conftest import count, fingerprints, following
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder
@@ -55,7 +56,7 @@ def killed_now_and_then(url: str, port: int, stop: threading.Event) -> Iterator[
         yield kills
     finally:
         stop.set()
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 @pytest.mark.soak
@@ -75,7 +76,7 @@ def test_hundred_thousand_events(
             writer.start()
         for writer in writers:
             writer.join()
-        wait_until(lambda: target.sent.delivered + target.sent.parked >= len(bodies), 900)
+        wait_until(lambda: target.sent.delivered + target.sent.parked >= len(bodies), seconds=1500)
     assert len(kills) > 2
     assert count(log) == count(other) == 100_000
     assert list(forwarding.letters(None, None)) == []

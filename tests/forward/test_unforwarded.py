@@ -19,6 +19,7 @@ from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
 from lineagelog.store.upkeep.purge import purge
 from lineagelog.store.upkeep.unforwarded import Wish
 from tests.cli.conftest import Ran, no_settings_of_the_machine, run
+from tests.support import PATIENCE
 
 from .conftest import count, event, store_all
 from .receiver import Reply, receiving
@@ -185,7 +186,7 @@ def test_purge_beside_a_forwarder(log: LogStore, forwarding: Forwarding, forward
                 break
             except StoreError:
                 refusals += 1
-        thread.join(60)
+        thread.join(PATIENCE)
         assert follower.sent.delivered == 301
         assert len(receiver.stored) == 301
         purge(log, CUTOFF, wishes={"other": ALL})

@@ -22,8 +22,9 @@ from lineagelog.forward.delivery import _Lane
 from lineagelog.forward.sending import Answer, Item, Verdict
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import START, Forwarding, StoredEvent
+from tests.support import PATIENCE, wait_until
 
-from .conftest import event, store_all, wait_until
+from .conftest import event, store_all
 from .receiver import Reply, Request, Script, receiving
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def refusing_batches(status: int, *, until_single: bool = False) -> Script:
             batches.append(request)
             is_first = len(batches) == 1
         if until_single and not is_first:
-            assert single.wait(30)
+            assert single.wait(PATIENCE)
         return Reply(status, b"no batches here")
 
     return script
@@ -272,7 +273,7 @@ def hanging_up(limit: int) -> Iterator[tuple[str, list[int]]]:
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/api/v1/lineage", taken
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(30)
+    thread.join(PATIENCE)
 
 
 def test_server_that_hangs_up_on_large_requests(log: LogStore, forwarder: Make) -> None:
@@ -435,7 +436,7 @@ def test_answer_without_an_end(log: LogStore, forwarder: Make, part: bytes, is_f
     if is_fast:
         pause.set()
     with never_ending(part, pause) as url, pytest.raises(TargetUnavailable, match=message):
-        forwarder(url, timeout=10.0 if is_fast else 0.5, give_up=0.1).run()
+        forwarder(url, timeout=PATIENCE if is_fast else 0.5, give_up=0.1).run()
 
 
 # --- killed in the middle -------------------------------------------------------------------------------------------
@@ -452,6 +453,7 @@ Forwarder(Forwarding(open_engine(sys.argv[1])), target, open_sender).follow()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("in_flight", [1, 2, 4])
 @pytest.mark.parametrize("status", [404, 400])
 def test_killed_while_it_learns(
@@ -465,10 +467,10 @@ def test_killed_while_it_learns(
             before = len(receiver.stored)
             arguments = [sys.executable, "-c", FOLLOW, database_url, receiver.url, str(in_flight)]
             process = subprocess.Popen(arguments, cwd=ROOT)
-            wait_until(lambda before=before: len(receiver.stored) > before + 50, 120)  # type: ignore[misc]
+            wait_until(lambda before=before: len(receiver.stored) > before + 50)  # type: ignore[misc]
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-        wait_until(lambda: _finishes(forwarder, receiver.url, in_flight), 120)
+        wait_until(lambda: _finishes(forwarder, receiver.url, in_flight))
     assert {canonical(body) for body in receiver.stored} == {canonical(body) for body in bodies}
     assert in_order(receiver.stored)
     assert list(forwarding.letters(None, None)) == []

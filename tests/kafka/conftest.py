@@ -10,8 +10,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +27,7 @@ from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, Verifier, open_engine
 from lineagelog.store.ledgers.kafka_offsets import OffsetRow, offset_rows
 from tests.kafka_broker import Broker, kafka, launch, start
-from tests.support import COMMAND, connect
+from tests.support import COMMAND, PATIENCE, connect, wait_until
 
 __all__ = ["kafka"]
 
@@ -72,7 +71,7 @@ class Topic:
                     break
                 except BufferError:
                     producer.poll(0.1)
-        assert producer.flush(60) == 0
+        assert producer.flush(PATIENCE) == 0
 
     def ends(self) -> dict[int, int]:
         """Where the partitions end."""
@@ -112,7 +111,7 @@ class Running:
 
     def end(self) -> None:
         self.stop.set()
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
 
@@ -148,14 +147,6 @@ def run_worker(store: LogStore, options: ConsumerOptions, max_event: int = MAX_E
     worker = Worker(door, options, stop=threading.Event(), until=Cluster(options).ends())
     worker.run()
     return worker
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60, what: str = "waited too long") -> None:
-    """Wait for something that others do."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 # --- what is stored -----------------------------------------------------------------------------------------------
@@ -226,12 +217,10 @@ class Process:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def stop(self, seconds: float = 15) -> float:
-        """SIGTERM; returns how long the stop took."""
-        begun = time.monotonic()
+    def stop(self) -> None:
+        """SIGTERM, and the end."""
         self.process.terminate()
-        self.process.wait(seconds)
-        return time.monotonic() - begun
+        self.process.wait(PATIENCE)
 
 
 @contextlib.contextmanager
@@ -251,7 +240,7 @@ def consume_process(store: LogStore, topic: Topic, log: Path, *more: str, **sett
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(15)
+                process.wait(PATIENCE)
         process.kill()
         process.communicate()
 
@@ -273,7 +262,7 @@ class OwnPostgres:
         file = self.server.data_dir / "cluster" / "postmaster.pid"
         os.kill(int(file.read_text().split()[0]), number)
         if number == signal.SIGINT:
-            wait_until(lambda: not file.exists(), 30)
+            wait_until(lambda: not file.exists())
 
     def start(self) -> None:
         self.server.start()
@@ -301,7 +290,7 @@ class OwnBroker:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
 
     def start(self) -> None:
         self.process = launch(self.broker)

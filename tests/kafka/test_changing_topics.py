@@ -6,9 +6,11 @@ import ctypes
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from lineagelog.store import LogStore
+from tests.support import PATIENCE, wait_until
 
 from .conftest import (
     QUICK,
@@ -20,7 +22,6 @@ from .conftest import (
     letters,
     positions,
     prove_exactly_once,
-    wait_until,
 )
 
 
@@ -60,7 +61,7 @@ def test_partitions_are_added(topic: Topic, store: LogStore) -> None:
     admin = AdminClient({"bootstrap.servers": topic.broker.servers})
     with consuming(store, topic, kafka=QUICK | {"topic.metadata.refresh.interval.ms": 1000}) as running:
         wait_until(lambda: len(running.worker.figures.lags) == 3)
-        admin.create_partitions([NewPartitions(topic.name, 5)])[topic.name].result(30)
+        admin.create_partitions([NewPartitions(topic.name, 5)])[topic.name].result(PATIENCE)
         wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 5)
         topic.send((event(number) for number in range(10)), partition=4)
         wait_until(lambda: len(running.worker.figures.lags) == 5)
@@ -70,17 +71,18 @@ def test_partitions_are_added(topic: Topic, store: LogStore) -> None:
     assert count(store) == 20
 
 
+@pytest.mark.long
 def test_a_topic_that_is_made_anew_meanwhile(topic: Topic, store: LogStore) -> None:
     """Nobody restarts the worker: all of the new topic is read, though it soon holds more than the old one did."""
     admin = AdminClient({"bootstrap.servers": topic.broker.servers})
     topic.send((event(number) for number in range(5)), partition=0)
     with consuming(store, topic) as running:
         wait_until(lambda: count(store) == 5)
-        admin.delete_topics([topic.name])[topic.name].result(30)
+        admin.delete_topics([topic.name])[topic.name].result(PATIENCE)
         wait_until(lambda: topic.name not in admin.list_topics(timeout=10).topics)
-        admin.create_topics([NewTopic(topic.name, 3)])[topic.name].result(30)
+        admin.create_topics([NewTopic(topic.name, 3)])[topic.name].result(PATIENCE)
         wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 3)
         topic.send((event(number) for number in range(10, 30)), partition=0)
-        wait_until(lambda: count(store) == 25, 40)
+        wait_until(lambda: count(store) == 25)
         assert running.worker.figures.dead == 0
     prove_exactly_once(store, topic, 25, 0)

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from lineagelog.event.parse import parse
 from lineagelog.kafka.options import ConsumerOptions
 from lineagelog.store import LogStore
+from tests.support import PATIENCE, wait_until
 
 from .conftest import (
     QUICK,
@@ -28,7 +29,6 @@ from .conftest import (
     prove_exactly_once,
     rows,
     run_worker,
-    wait_until,
 )
 
 
@@ -117,7 +117,7 @@ def test_compressed_topics_and_transactions(topic: Topic, store: LogStore) -> No
         producer.begin_transaction()
         for member in range(10):
             producer.produce(topic.name, event(number * 10 + member), partition=0)
-        producer.flush(30)
+        producer.flush(PATIENCE)
         producer.commit_transaction(30) if is_kept else producer.abort_transaction(30)
     figures = consume_all(store, topic).figures
     assert (figures.records, figures.stored) == (20, 20)
@@ -172,7 +172,7 @@ def test_records_that_retention_has_deleted(topic: Topic, store: LogStore, polic
     topic.send((event(number) for number in range(1, 10)), partition=0)
     admin = AdminClient({"bootstrap.servers": topic.broker.servers})
     (deleted,) = admin.delete_records([TopicPartition(topic.name, 0, 8)]).values()
-    assert deleted.result(30).low_watermark == 8
+    assert deleted.result(PATIENCE).low_watermark == 8
     with capture_logs() as logs:
         figures = consume_all(store, topic, offset_reset=policy).figures
     (gap,) = [line for line in logs if line["log_level"] == "error"]
@@ -186,9 +186,9 @@ def test_a_topic_that_was_made_anew(topic: Topic, store: LogStore) -> None:
     topic.send((event(number) for number in range(5)), partition=0)
     consume_all(store, topic)
     admin = AdminClient({"bootstrap.servers": topic.broker.servers})
-    admin.delete_topics([topic.name])[topic.name].result(30)
+    admin.delete_topics([topic.name])[topic.name].result(PATIENCE)
     wait_until(lambda: topic.name not in admin.list_topics(timeout=10).topics)
-    admin.create_topics([NewTopic(topic.name, 3)])[topic.name].result(30)
+    admin.create_topics([NewTopic(topic.name, 3)])[topic.name].result(PATIENCE)
     wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 3)
     topic.send((event(number) for number in range(10, 20)), partition=0)
     with capture_logs() as logs:
@@ -206,7 +206,7 @@ def test_small_batches_do_not_wait(topic: Topic, store: LogStore) -> None:
         wait_until(lambda: len(running.worker.figures.lags) == 3)
         for number in range(3):
             topic.send([event(number)])
-            wait_until(lambda number=number: count(store) == number + 1, 3)  # type: ignore[misc]
+            wait_until(lambda number=number: count(store) == number + 1)  # type: ignore[misc]
     assert running.worker.figures.batches == 3
 
 

@@ -13,9 +13,9 @@ from lineagelog.kafka.metrics import KafkaMetrics
 from lineagelog.settings import load_settings
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.kafka_offsets import Place
-from tests.support import ROOT, connect, run_process
+from tests.support import ROOT, connect, run_process, wait_until
 
-from .conftest import Topic, consume_process, event, wait_until
+from .conftest import Topic, consume_process, event
 
 PAGE = (ROOT / "docs" / "kafka.md").read_text(encoding="utf-8")
 

@@ -12,6 +12,7 @@ from lineagelog.errors import ClaimLost
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Move, Place, Start
+from tests.support import PATIENCE
 
 from .conftest import count, event, letters, positions, rows
 
@@ -129,7 +130,7 @@ def test_claims_wait_for_a_transaction_on_its_way(store: LogStore) -> None:
 
     thread = threading.Thread(target=lambda: claimed.extend(two.claim([Start(A, 0, 5, "id")])))
     store.append([parse(event(0))], in_transaction=in_transaction)
-    thread.join(10)
+    thread.join(PATIENCE)
     assert [(claim.epoch, claim.next_offset) for claim in claimed] == [(2, 3)]
 
 
@@ -155,7 +156,7 @@ def test_workers_that_fight_for_a_partition(store: LogStore) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert count(store) == end
     assert [letter[3] for letter in letters(store)] == [1] * end
     assert positions(store) == {0: end}

@@ -17,16 +17,16 @@ from lineagelog.store.append.log import LogStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.conftest import Databases
+    from tests.databases import NewDatabase
 
 FIRST = datetime(2026, 5, 18, tzinfo=UTC)
 EVENTS = 8_000
 
 
 @pytest.fixture(scope="session")
-def large(databases: Databases, store_template: str) -> Iterator[LogStore]:
+def large(new_database: NewDatabase, store_template: str) -> Iterator[LogStore]:
     """8,000 events of 200 jobs over 45 days from 18 May 2026."""
-    with databases.new(store_template) as url:
+    with new_database(store_template) as url:
         engine = open_engine(url)
         store = LogStore(engine, "a store")
         for batch in batched(generate(EVENTS, seed=7, start=FIRST, days=45), 1000):

@@ -17,7 +17,7 @@ from lineagelog.store.append.log import LogStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.conftest import Databases
+    from tests.databases import NewDatabase
 
 BIG = {"ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test"}
 DAY = Window(datetime(2026, 6, 15, tzinfo=UTC), datetime(2026, 6, 16, tzinfo=UTC))
@@ -131,9 +131,9 @@ def events_of(number: int) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def two_runs(databases: Databases, store_template: str) -> Iterator[LogStore]:
+def two_runs(new_database: NewDatabase, store_template: str) -> Iterator[LogStore]:
     """One run with 2 events and one with 1,002, twenty days apart, among 2,000 others that end before."""
-    with databases.new(store_template) as url:
+    with new_database(store_template) as url:
         engine = open_engine(url)
         store = LogStore(engine)
         others = []

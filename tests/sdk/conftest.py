@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +18,7 @@ from openlineage.client.transport import Transport
 from lineagelog import sdk
 from lineagelog.sdk import guard
 from lineagelog.sdk.delivery import emitter
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,8 @@ class Backend:
         self.requests: list[tuple[str, int]] = []
         self.headers: list[dict[str, str]] = []
         self.status: Callable[[str, Any], tuple[int, Any]] = lambda path, body: (201, None)
-        self.delay = 0.0
+        self.goes_on = threading.Event()
+        self.goes_on.set()
         backend = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -92,7 +93,7 @@ class Backend:
                 if self.headers.get("Content-Encoding") == "gzip":
                     data = gzip.decompress(data)
                 body = json.loads(data)
-                time.sleep(backend.delay)
+                backend.goes_on.wait(PATIENCE)
                 status, answer = backend.status(self.path, body)
                 backend.requests.append((self.path, status))
                 backend.headers.append(dict(self.headers))
@@ -116,6 +117,7 @@ class Backend:
         self._thread.start()
 
     def close(self) -> None:
+        self.goes_on.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from lineagelog import sdk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.support import PATIENCE
 
 SPOOL = "lineagelog.sdk.transport.SpoolTransport"
 BATCH = "lineagelog.sdk.transport.BatchTransport"
-FOR_EVER = 120.0
-"""Seconds after which a test gives up: a limit for what hangs, not for what is slow."""
+FOR_EVER = PATIENCE
 
 
 def configured(transport: dict[str, Any], **more: Any) -> Any:
@@ -44,11 +40,3 @@ def run_program(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=FOR_EVER,
     )
-
-
-def eventually(condition: Callable[[], Any]) -> None:
-    """Wait for a fact."""
-    deadline = time.monotonic() + FOR_EVER
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)

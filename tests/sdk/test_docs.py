@@ -14,6 +14,7 @@ from lineagelog import sdk
 from lineagelog.sdk.config import SdkConfig
 from lineagelog.sdk.transport import BatchConfig, SpoolConfig
 from tests.specification import validate
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from .conftest import Backend, Memory
@@ -65,7 +66,7 @@ def test_the_quick_start_reaches_a_backend(backend: Backend) -> None:
     Path("openlineage.yml").write_text(config.replace("http://127.0.0.1:5000", backend.url))
     sdk.configure()
     run(PYTHON[0])
-    assert sdk.flush(10)
+    assert sdk.flush(PATIENCE)
     assert backend.names() == [("daily_revenue", "START"), ("daily_revenue", "COMPLETE")]
     output = backend.events[1]["outputs"][0]
     assert [field["name"] for field in output["facets"]["schema"]["fields"]] == ["total"]

@@ -17,6 +17,7 @@ from psycopg.rows import dict_row
 from lineagelog import sdk
 from lineagelog.sdk import lineage_run
 from lineagelog.sdk.lookups.unwrapping import LeftAloneError, find_connection
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -442,6 +443,7 @@ def test_sqlite_rows_and_texts_of_the_job(memory: Memory) -> None:
 
 def test_sqlite_without_autocommit_keeps_no_lock(memory: Memory, tmp_path: Path) -> None:
     """A connection that is always in a transaction: after the look-up others can write."""
+    sdk.configure(sdk.delivery.emitter.emitter().client, lookup_timeout=PATIENCE)
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db", autocommit=False)) as connection:
         connection.execute("CREATE TABLE titanic (id INTEGER)")
         connection.commit()

@@ -16,8 +16,9 @@ import pytest
 from lineagelog import sdk
 from lineagelog.sdk import lineage_run
 from lineagelog.spool import Spool
+from tests.support import wait_until
 
-from .programs import BATCH, FOR_EVER, configured, eventually, run_program, spooled
+from .programs import BATCH, FOR_EVER, configured, run_program, spooled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ def test_a_spool_that_was_full_drains(backend: Backend, dead_url: str, tmp_path:
     spooled(with_batch(backend).url, spool, max_bytes=5000)
     with lineage_run("refused"):
         pass
-    eventually(lambda: sent_of(spool))
+    wait_until(lambda: sent_of(spool))
     with lineage_run("after"):
         pass
     assert sdk.flush(FOR_EVER)
@@ -122,7 +123,7 @@ def test_a_sign_in_page_is_no_yes(
     spooled(backend.url, spool)
     with lineage_run("job"):
         pass
-    eventually(lambda: [code for _, code in backend.requests].count(status[0]) >= 2)
+    wait_until(lambda: [code for _, code in backend.requests].count(status[0]) >= 2)
     assert not sent_of(spool)
     assert re.search(r"events are kept and sent later: .*answers (200 with a page|302)", caplog.text)
     away = False
@@ -140,7 +141,7 @@ def test_other_transports_behind_the_spool_see_pages_too(backend: Backend, tmp_p
     spooled("", spool, transport=inner)
     with lineage_run("job"):
         pass
-    eventually(lambda: len(backend.requests) >= 2)
+    wait_until(lambda: len(backend.requests) >= 2)
     assert not sent_of(spool)
     away = False
     backend.events.clear()
@@ -212,7 +213,16 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("kind", ["http", "batch"])
-@pytest.mark.parametrize("how", ["Process", "Pool", "executor", "fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "fork",
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in ("Process", "Pool", "executor", "spawn", "forkserver")
+        ),
+    ],
+)
 def test_workers_tell_their_runs(backend: Backend, tmp_path: Path, kind: str, how: str) -> None:
     """Workers that skip `atexit`, or are killed with their pool, lose no run; `outer` is their parent, ended once."""
     with_batch(backend)
@@ -495,7 +505,7 @@ def test_a_zombie_is_gone_and_its_child_holds_nothing(backend: Backend, tmp_path
     assert process.stdout.read() == b""  # the parent has left, the child has closed its end
     with lineage_run("next"):
         pass
-    eventually(lambda: sdk.flush(FOR_EVER) and aborts(backend))
+    wait_until(lambda: sdk.flush(FOR_EVER) and aborts(backend))
     process.communicate(b"x", timeout=FOR_EVER)
     assert len(aborts(backend)) == 1
 
@@ -522,7 +532,7 @@ def test_a_worker_killed_with_its_pool_is_ended_by_its_parent(backend: Backend, 
     with lineage_run("parent"):
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=FOR_EVER)
-        eventually(lambda: aborts(backend))
+        wait_until(lambda: aborts(backend))
     assert [name for name, _ in aborts(backend)] == ["job"]
 
 

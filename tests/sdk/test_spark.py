@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 pyspark_sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed (400 MB; needs Java 17)")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -11,6 +11,7 @@ import pytest
 from lineagelog.read import Reader
 from lineagelog.server import App, HttpServer, create_app
 from lineagelog.store import LogStore
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,11 +27,11 @@ def served(app: App, **options: Any) -> Iterator[HttpServer]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(PATIENCE)
         yield server
     finally:
         server.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 

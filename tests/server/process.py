@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ def serving(database_url: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         yield process, url
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
         process.stdout.close()
 
 

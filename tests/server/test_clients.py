@@ -15,7 +15,7 @@ from openlineage.client.facet_v2 import output_statistics_output_dataset
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
 from lineagelog.store.ledgers.tokens import Tokens
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 from .client import LINEAGE, count, encoded, rows
 
@@ -67,7 +67,7 @@ def test_openlineage_python_client(serve: Serve, store: LogStore, endpoint: str)
 
 def curl(*arguments: str, data: bytes | None = None) -> str:
     command = ["curl", "-sS", "-w", "\n%{http_code}", *arguments]
-    return subprocess.run(command, input=data, capture_output=True, check=True, timeout=60).stdout.decode()
+    return subprocess.run(command, input=data, capture_output=True, check=True, timeout=PATIENCE).stdout.decode()
 
 
 @needs_curl
@@ -91,7 +91,9 @@ def test_commands_of_the_documentation(store: LogStore, url: str) -> None:
     outputs = []
     for block in blocks:
         script = block.replace("http://127.0.0.1:5000", url).replace("curl -sS", "curl -sS --fail")
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], capture_output=True, check=False, timeout=60)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script], capture_output=True, check=False, timeout=PATIENCE
+        )
         assert (done.returncode, done.stderr) == (0, b"")
         outputs.append(done.stdout.decode())
     assert outputs[0] == '{"status":"stored"}'

@@ -10,6 +10,7 @@ import pytest
 
 from lineagelog.event.sightings import MAX_DATASETS
 from lineagelog.store import LogStore, Verifier
+from tests.support import PATIENCE
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
 
@@ -34,7 +35,7 @@ def test_small_events_are_acknowledged_while_a_heavy_one_is_written(
     def slow(self: LogStore, items: Sequence[Any], **options: Any) -> Any:
         if len(items) + sum(len(item.datasets) for item in items) > 2000:
             begun.set()
-            assert goes_on.wait(120)
+            assert goes_on.wait(PATIENCE)
         return append(self, items, **options)
 
     monkeypatch.setattr(LogStore, "append", slow)
@@ -43,11 +44,11 @@ def test_small_events_are_acknowledged_while_a_heavy_one_is_written(
     answers: list[int] = []
     sender = threading.Thread(target=lambda: answers.append(request(url, BATCH, body, timeout=300).status))
     sender.start()
-    assert begun.wait(120)
+    assert begun.wait(PATIENCE)
     for number in range(5):
         assert request(url, LINEAGE, encoded(number)).status == 201
     goes_on.set()
-    sender.join(120)
+    sender.join(PATIENCE)
     assert answers == [204]
     assert count(store) == (6 if heavy == "event" else 2505)
 

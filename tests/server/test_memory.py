@@ -75,7 +75,13 @@ REQUESTS: dict[str, tuple[str, Callable[[], bytes], set[int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+QUICK = {"numbers", "keys below the limit", "a batch of events", "datasets"}
+"""One of each kind; the others have the time of `make test-long`."""
+
+
+@pytest.mark.parametrize(
+    "name", [each if each in QUICK else pytest.param(each, marks=pytest.mark.long) for each in REQUESTS]
+)
 def test_what_a_request_costs(store_url: str, store: LogStore, name: str) -> None:
     """At most 300 MB, plain and as gzip, and the server goes on."""
     path, make, statuses = REQUESTS[name]
@@ -91,6 +97,7 @@ def test_what_a_request_costs(store_url: str, store: LogStore, name: str) -> Non
     assert rise < MOST
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["keys below the limit", "objects below the limit", "a batch of events", "numbers"])
 def test_many_at_once_do_not_multiply(store_url: str, store: LogStore, name: str) -> None:
     """Eight of them: they wait for each other, or are told to come again, and small events go by."""

@@ -12,6 +12,7 @@ import pytest
 
 from lineagelog.errors import SettingsError
 from lineagelog.server import HttpServer, create_app
+from tests.support import PATIENCE
 
 from .client import LINEAGE, count, encoded, request
 from .conftest import served
@@ -66,7 +67,7 @@ def test_tls(store: LogStore, tmp_path: Path) -> None:
     with served(create_app(store), tls_certificate=certificate, tls_key=key) as server:
         assert server.url.startswith("https://")
         post = urllib.request.Request(server.url + LINEAGE, data=encoded(), method="POST")
-        with urllib.request.urlopen(post, context=context, timeout=20) as answer:
+        with urllib.request.urlopen(post, context=context, timeout=PATIENCE) as answer:
             assert answer.status == 201
     assert count(store) == 1
 

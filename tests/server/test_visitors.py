@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from lineagelog.server import HttpServer, create_app
 from lineagelog.store.ledgers.tokens import Tokens
+from tests.support import PATIENCE
 
 from .client import BATCH, LINEAGE, count, encoded, request
 
@@ -36,7 +37,7 @@ FOREIGN = {"Origin": "https://evil.example"}
 def talk(url: str, *lines: str, body: bytes = b"") -> bytes:
     """One request over a raw socket, its head as given; the whole answer."""
     address = urlsplit(url)
-    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=PATIENCE) as connection:
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode() + body)
         return b"".join(iter(lambda: connection.recv(65536), b""))
 

@@ -12,6 +12,24 @@ if TYPE_CHECKING:
     from lineagelog.store import LogStore
 
 TABLES = ("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+CATALOG = """
+    SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcompression,
+      a.attcollation::regcollation::text, pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
+      a.attidentity::text || a.attgenerated::text
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'openlineage'::regnamespace AND a.attnum > 0
+    UNION ALL
+    SELECT 'relation', c.relname, c.relkind::text, pg_get_expr(c.relpartbound, c.oid), NULL, NULL,
+      array_to_string(c.reloptions, ','), pg_get_partkeydef(c.oid), obj_description(c.oid, 'pg_class'),
+      CASE WHEN c.relkind IN ('i', 'I') THEN pg_get_indexdef(c.oid) END
+    FROM pg_class c WHERE c.relnamespace = 'openlineage'::regnamespace
+    UNION ALL
+    SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated, NULL,
+      NULL, NULL, NULL, NULL
+    FROM pg_constraint WHERE connamespace = 'openlineage'::regnamespace
+    ORDER BY 1, 2, 3"""
+"""What a store consists of, from PostgreSQL's catalogs."""
 
 
 def empty(*stores: LogStore) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -29,19 +29,10 @@ from lineagelog.store.ledgers.dead_letters import DeadLetters, Retried
 from lineagelog.store.upkeep.purge import purge
 from tests.support import ROOT
 
+from .writer import event
+
 if TYPE_CHECKING:
     pass
-
-
-def event(number: int, **members: object) -> bytes:
-    tree = {
-        "eventType": ("START", "COMPLETE")[number % 2],
-        "eventTime": (datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=number)).isoformat(),
-        "run": {"runId": f"run-{number // 2}"},
-        "job": {"namespace": "prod", "name": f"job-{number % 7}"},
-        "outputs": [{"namespace": "db", "name": "t", "outputFacets": {"outputStatistics": {"rowCount": number}}}],
-    }
-    return json.dumps(tree | members).encode()
 
 
 def stored_runs(store: LogStore) -> list[str]:
@@ -174,31 +165,10 @@ def test_several_stores_share_a_database(database_url: str) -> None:
     engine.dispose()
 
 
-_WRITER = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from tests.store.test_append_failures import event
-from lineagelog.errors import StoreUnavailable
-from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, open_engine
-
-store = LogStore(open_engine(sys.argv[1], pool_size=1))
-number, size = int(sys.argv[3]), 1
-while True:
-    batch = range(number, number + size)
-    try:
-        store.append([parse(event(n)) for n in batch])
-    except StoreUnavailable:
-        continue
-    print(number + size, flush=True)
-    number, size = number + size, size % 150 + 37
-"""
-
-
 def kill_round(url: str, server: EmbeddedPostgres, start: int, chance: random.Random) -> int:
     """Let a writer run for a moment, kill it and sometimes PostgreSQL; return the last acknowledged number."""
-    command = [sys.executable, "-c", _WRITER, url, str(ROOT), str(start)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+    command = [sys.executable, "-m", "tests.store.writer", url, str(start)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged = int(writer.stdout.readline())
         time.sleep(chance.uniform(0.0, 0.4))
@@ -214,6 +184,7 @@ def kill_round(url: str, server: EmbeddedPostgres, start: int, chance: random.Ra
     return acknowledged
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.soak)])
 def test_kill_9_loses_nothing_acknowledged(rounds: int) -> None:
     """Writer and PostgreSQL are killed at random moments: what was acknowledged is there once, the digest is right."""

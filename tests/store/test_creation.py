@@ -13,9 +13,9 @@ from lineagelog.errors import StoreUnavailable
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore, Verifier, open_engine
 from lineagelog.store.definition import creation, tables
-from tests.support import COMMAND, connect, encode, event, run_here
+from tests.support import COMMAND, PATIENCE, connect, encode, event, run_here
 
-from .test_sql_files import CATALOG
+from .contents import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def init_twice(url: str, *options: str) -> list[tuple[int, str]]:
     """`store init` from two processes at once: exit code and stderr of each."""
     command = [COMMAND, "store", "init", *options, "--database", url]
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    ended = [process.communicate(timeout=300) for process in both]
+    ended = [process.communicate(timeout=PATIENCE) for process in both]
     return [(process.returncode, error) for process, (_, error) in zip(both, ended, strict=True)]
 
 
@@ -117,7 +117,7 @@ def catalog(url: str) -> list[Any]:
 
 
 def test_an_older_store_is_made_whole_beside_writers(
-    incomplete_url: str, store: LogStore, store_template: str, databases: Any
+    incomplete_url: str, store: LogStore, store_template: str, new_database: Any
 ) -> None:
     """Two processes make what is missing, while batches are stored; then nothing differs from a new store."""
     with Writers(incomplete_url) as writers:
@@ -126,7 +126,7 @@ def test_an_older_store_is_made_whole_beside_writers(
         writers.wait_for_more(50)
     assert writers.errors == []
     assert store.check_version() == tables.VERSION
-    with databases.new(store_template) as fresh:
+    with new_database(store_template) as fresh:
         assert catalog(incomplete_url) == catalog(fresh)
     with connect(incomplete_url) as connection:
         assert connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone() == (writers.stored,)

@@ -21,6 +21,7 @@ from lineagelog.errors import EmbeddedError
 from lineagelog.postgres.binaries import BINARIES_VARIABLE, Account, account_for
 from lineagelog.postgres.cluster import Cluster, own_folder, pgdata_of, socket_dir_of
 from lineagelog.postgres.embedded import DATA_DIR_VARIABLE, EmbeddedPostgres, default_data_dir
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +108,7 @@ def _user(data_dir: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process
         with contextlib.suppress(BrokenPipeError, ValueError):
-            process.communicate("\n", timeout=30)
+            process.communicate("\n", timeout=PATIENCE)
 
 
 def _ready(process: subprocess.Popen[str]) -> bool:
@@ -164,7 +165,7 @@ def test_processes_share_the_server_and_the_last_one_stops_it(used_dir: Path) ->
         assert pid is not None
         with _user(used_dir) as second:
             assert _ready(second)
-            first.communicate("\n", timeout=30)
+            first.communicate("\n", timeout=PATIENCE)
             assert _pid(used_dir) == pid
     assert _pid(used_dir) is None
 

@@ -13,6 +13,8 @@ from lineagelog.intake import Delivery, Door, load
 from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.store import LogStore, Verifier, open_engine
 
+pytestmark = pytest.mark.long
+
 PAGE = 4096
 
 

@@ -17,9 +17,9 @@ from lineagelog.event.parse import parse
 from lineagelog.read import Reader
 from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
 from lineagelog.store.definition import migrations, tables
-from tests.support import ROOT, connect, encode, event, run_here
+from tests.support import PATIENCE, ROOT, connect, encode, event, run_here
 
-from .test_sql_files import CATALOG
+from .contents import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def everything(url: str) -> dict[str, list[Any]]:
         return found
 
 
-def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, old_url: str, databases: Any) -> None:
+def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, old_url: str, new_database: Any) -> None:
     """Nothing is lost, the catalog is that of a new store, and reading, verifying and appending go on."""
     before = everything(old_url)
     assert len(before["ol_event"]) == 9
@@ -82,7 +82,7 @@ def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, o
     assert Reader(old_store.engine).status().counts["ol_event"].rows == 9
     appended = old_store.append([parse(BODIES[0]), parse(encode(event("new")))])
     assert appended.verdicts == (Verdict.DUPLICATE, Verdict.STORED)
-    with databases.new() as url:
+    with new_database() as url:
         engine = open_engine(url)
         LogStore(engine).create()
         engine.dispose()
@@ -98,7 +98,7 @@ def without_months(url: str) -> list[Any]:
     return [row for row in rows if "ol_event_y" not in str(row)]
 
 
-def test_a_store_of_version_2_keeps_its_cursors(database_url: str, databases: Any) -> None:
+def test_a_store_of_version_2_keeps_its_cursors(database_url: str, new_database: Any) -> None:
     """What forwarding has done so far stays; nothing is known of the targets yet; the catalog is a new store's."""
     with connect(database_url) as connection:
         connection.execute(VERSION_2.encode())
@@ -106,7 +106,7 @@ def test_a_store_of_version_2_keeps_its_cursors(database_url: str, databases: An
             b"INSERT INTO openlineage.ol_forward_cursor (target, arrival_xid, arrival, delivered) "
             b"VALUES ('t', '9', 8, 7)"
         )
-    with databases.new() as url:
+    with new_database() as url:
         for each in (database_url, url):
             engine = open_engine(each)
             LogStore(engine).create()
@@ -190,7 +190,7 @@ def test_processes_that_migrate_at_once(old_url: str, old_store: LogStore) -> No
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    ended = [process.communicate(timeout=60) for process in processes]
+    ended = [process.communicate(timeout=PATIENCE) for process in processes]
     assert [(out, error) for out, error in ended] == [(f"{tables.VERSION}\n", "")] * 3
     assert everything(old_url) == before
     assert old_store.check_version() == tables.VERSION

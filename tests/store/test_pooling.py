@@ -10,7 +10,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
 from lineagelog.store import LogStore, Verdict, Verifier, open_engine, purge
 from lineagelog.store.ledgers.forwarding import Forwarding
-from tests.support import connect, encode, event, run_here, serve_process
+from tests.support import PATIENCE, connect, encode, event, run_here, serve_process, wait_until
 
 from .surroundings import SURROUNDINGS, admin
 
@@ -81,15 +80,19 @@ class Pooler:
 
     def wait(self, database: str) -> None:
         """Until it takes connections."""
-        end = time.monotonic() + 60
-        while True:
+
+        def answers() -> bool:
+            assert self._process.poll() is None, said()
             try:
                 psycopg.connect(host="127.0.0.1", port=self.port, user="me", dbname=database).close()
-                return
             except psycopg.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > end:
-                    raise AssertionError((self._folder / "log").read_text()) from None
-                time.sleep(0.05)
+                return False
+            return True
+
+        def said() -> str:
+            return (self._folder / "log").read_text()
+
+        wait_until(answers, said)
 
     def url(self, database_url: str, **query: str) -> str:
         """The way to a database through it."""
@@ -240,9 +243,9 @@ def test_serve(pooled_url: str) -> None:
         for body in bodies(3):
             post = urllib.request.Request(f"http://127.0.0.1:{port}/api/v1/lineage", data=body.strip(), method="POST")
             post.add_header("Content-Type", "application/json")
-            with urllib.request.urlopen(post, timeout=60) as answer:
+            with urllib.request.urlopen(post, timeout=PATIENCE) as answer:
                 assert answer.status == 201
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/runs/run-1", timeout=60) as found:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/runs/run-1", timeout=PATIENCE) as found:
             assert json.load(found)["run_id"] == "run-1"
 
 

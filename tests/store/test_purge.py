@@ -20,7 +20,7 @@ from lineagelog.store.append.log import LogStore, Verdict
 from lineagelog.store.definition.schema import sql
 from lineagelog.store.upkeep.purge import Purged, purge
 from lineagelog.store.upkeep.verify import Verifier
-from tests.support import EXAMPLES, connect
+from tests.support import EXAMPLES, PATIENCE, connect
 
 from .contents import TABLES, empty, ids, rows
 from .generated import trees
@@ -264,7 +264,7 @@ def test_a_new_event_keeps_its_run(store: LogStore, store_url: str) -> None:
         purger.join(0.3)
         assert purger.is_alive()
         writer.commit()
-    purger.join(30)
+    purger.join(PATIENCE)
     assert ids(store, "ol_run") == ids(store, "ol_run_dataset") == {"slow"}
     assert len(rows(store, "ol_run_dataset")) == 2
 
@@ -300,7 +300,7 @@ def test_purging_while_two_writers_append(store: LogStore) -> None:
     purge(store, CUTOFF, batch=100)
     stop.set()
     for thread in writers:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert failures == []
     assert all(len(items) > 20 for items in kept)
     hashes = {row[0] for row in rows(store, "ol_event", "event_hash")}

@@ -21,7 +21,7 @@ from lineagelog.store.definition import generate
 from lineagelog.store.definition import schema as columns
 from tests.support import EXAMPLES, ROOT, connect
 
-from .contents import TABLES, digest_of, empty, keys_of
+from .contents import CATALOG, TABLES, digest_of, empty, keys_of
 from .generated import events as generated_events
 
 if TYPE_CHECKING:
@@ -34,25 +34,6 @@ def test_the_files_are_current() -> None:
     """`make sql` would change nothing."""
     for name, content in generate.files().items():
         assert (FOLDER / name).read_text(encoding="utf-8") == content, f"{name}: run `make sql`"
-
-
-CATALOG = """
-    SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcompression,
-      a.attcollation::regcollation::text, pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
-      a.attidentity::text || a.attgenerated::text
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'openlineage'::regnamespace AND a.attnum > 0
-    UNION ALL
-    SELECT 'relation', c.relname, c.relkind::text, pg_get_expr(c.relpartbound, c.oid), NULL, NULL,
-      array_to_string(c.reloptions, ','), pg_get_partkeydef(c.oid), obj_description(c.oid, 'pg_class'),
-      CASE WHEN c.relkind IN ('i', 'I') THEN pg_get_indexdef(c.oid) END
-    FROM pg_class c WHERE c.relnamespace = 'openlineage'::regnamespace
-    UNION ALL
-    SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated, NULL,
-      NULL, NULL, NULL, NULL
-    FROM pg_constraint WHERE connamespace = 'openlineage'::regnamespace
-    ORDER BY 1, 2, 3"""
 
 
 def test_schema_sql_makes_what_create_makes(database_url: str) -> None:

@@ -17,9 +17,8 @@ from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engin
 from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
 from tests.support import ROOT, connect, encode, event, run_here
 
-from .contents import TABLES
+from .contents import CATALOG, TABLES
 from .surroundings import SURROUNDINGS, admin
-from .test_sql_files import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,8 +119,8 @@ def whole_story(url: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def as_it_should_be(databases: Any) -> Iterator[list[Any]]:
-    with databases.new() as url:
+def as_it_should_be(new_database: Any) -> Iterator[list[Any]]:
+    with new_database() as url:
         yield whole_story(url)
 
 

@@ -14,7 +14,7 @@ from lineagelog.errors import StoreError, StoreReadOnly, StoreUnavailable
 from lineagelog.event import parse
 from lineagelog.postgres.engine import driver_connection, translate, translated_errors
 from lineagelog.store import LogStore, open_engine
-from tests.support import encode, event
+from tests.support import PATIENCE, encode, event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def test_a_lock_and_a_deadlock(rows: str) -> None:
         begun = threading.Event()
 
         def cross() -> None:
-            begun.wait(60)
+            begun.wait(PATIENCE)
             other.execute("SET deadlock_timeout = '60s'")
             other.execute(update.format(2))
 
@@ -122,7 +122,7 @@ def test_a_lock_and_a_deadlock(rows: str) -> None:
             begun.set()
             connection.execute(update.format(1))
         engine.dispose()
-        crossing.join(60)
+        crossing.join(PATIENCE)
     assert str(caught.value).startswith("others changed the same rows at the same time: deadlock detected")
 
 

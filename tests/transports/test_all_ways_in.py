@@ -14,12 +14,14 @@ from confluent_kafka import Producer
 from lineagelog.store import LogStore, Verifier, open_engine
 from tests.egeria import standin
 from tests.kafka_broker import Broker, kafka
-from tests.support import connect, event, run_process, serve_process
+from tests.support import PATIENCE, connect, event, run_process, serve_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["kafka"]
+
+pytestmark = pytest.mark.long
 
 EVENTS = 40
 
@@ -58,7 +60,7 @@ def post(port: str) -> None:
             spelled(number, 0),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             assert answer.status == 201
 
 
@@ -73,7 +75,7 @@ def produce(broker: Broker, topic: str) -> None:
     producer = Producer({"bootstrap.servers": broker.servers})
     for number in range(EVENTS):
         producer.produce(topic, spelled(number, 1))
-    assert producer.flush(60) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def load(database_url: str, folder: Path) -> None:
@@ -141,7 +143,7 @@ def in_parallel(ways: list[Callable[[], None]]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE)
     assert failed == []
 
 

@@ -18,6 +18,7 @@ from lineagelog.cli import export_satsuma as command
 from lineagelog.cli.export import group
 from lineagelog.cli.export_files import MANIFEST, renew_folder
 from lineagelog.errors import StoreUnavailable
+from tests.support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -376,7 +377,7 @@ def watching(*arguments: object) -> Iterator[Callable[[str], None]]:
             yield until
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(PATIENCE)
         assert process.returncode == 130
 
 

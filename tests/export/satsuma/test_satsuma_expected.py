@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineagelog.export.satsuma import ExportOptions, OwnEngine, as_array, export
+from tests.support import PATIENCE
 
 from .support import WHEN
 
@@ -30,7 +31,7 @@ def test_an_expectation_is_met(name: str, shared: Path, tmp_path: Path) -> None:
     events = tmp_path / "events.json"
     events.write_bytes(as_array(made.events))
     checker = [sys.executable, str(shared / "check_expected.py"), str(expected), str(events)]
-    done = subprocess.run(checker, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(checker, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert made.problems == ()
 

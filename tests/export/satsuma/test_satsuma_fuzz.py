@@ -125,11 +125,11 @@ def test_a_spec_that_is_cut_off(at: int) -> None:
     ids=lambda text: text[:12],
 )
 def test_long_texts_take_time_in_proportion(text: str) -> None:
-    """Texts that would trap a backtracking or quadratic reader are done in seconds."""
-    begin = time.perf_counter()
+    """Texts that would trap a backtracking or quadratic reader are done in seconds of the processor."""
+    begin = time.process_time()
     with contextlib.suppress(InputError):
         parse(text, "long.stm")
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 30
 
 
 def test_the_valid_spec_is_valid() -> None:

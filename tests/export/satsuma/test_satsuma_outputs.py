@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineagelog.export.satsuma import as_array, as_files, as_lines, as_ndjson, as_script
+from tests.support import PATIENCE
 
 from .support import Exports, run_export
 
@@ -77,5 +78,5 @@ def test_the_script_emits_the_same_events(kind: str, tmp_path: Path) -> None:
         **{name: value for name, value in os.environ.items() if not name.startswith("OPENLINEAGE")},
         "OPENLINEAGE__TRANSPORT": json.dumps(transport),
     }
-    subprocess.run([sys.executable, str(script)], check=True, env=environment, cwd=tmp_path, timeout=60)
+    subprocess.run([sys.executable, str(script)], check=True, env=environment, cwd=tmp_path, timeout=PATIENCE)
     assert [json.loads(line) for line in log.read_text().splitlines()] == made.events

@@ -1,0 +1,51 @@
+"""Rules for the tests themselves, which CONTRIBUTING.md gives in words."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+MODULES = sorted(TESTS.rglob("*.py"))
+TEST_MODULES = {path.stem for path in MODULES if path.stem.startswith("test_")}
+CLOCKS = {"monotonic", "perf_counter", "time"}
+
+of_each_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(TESTS)))
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """The last parts of the names of modules that a module may have imported from this folder."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {each.name.rpartition(".")[2] for each in node.names if each.name.startswith("tests.")}
+        elif isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "tests"):
+            found |= {(node.module or "").rpartition(".")[2], *(each.name for each in node.names)}
+    return found
+
+
+@of_each_module
+def test_nothing_is_imported_from_a_test_module(path: Path) -> None:
+    """What two of them need is in a module of its own."""
+    assert not imported(ast.parse(path.read_text())) & TEST_MODULES
+
+
+@of_each_module
+def test_nothing_is_asserted_to_be_quick(path: Path) -> None:
+    """On a loaded machine everything is slow: there is no upper bound for what a clock of the wall says."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Assert):
+            spans = [each for each in ast.walk(node.test) if isinstance(each, ast.Compare) and _is_span(each)]
+            assert not [each for each in spans if any(isinstance(op, ast.Lt | ast.LtE) for op in each.ops)], node.lineno
+
+
+def _is_span(compared: ast.Compare) -> bool:
+    """Something minus something, where one is what a clock says now."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Sub)
+        and any(isinstance(each, ast.Attribute) and each.attr in CLOCKS for each in ast.walk(node))
+        for node in ast.walk(compared)
+    )
