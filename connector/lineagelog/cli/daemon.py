@@ -68,8 +68,7 @@ def _daemon(
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[daemon]'") from error
     from lineagelog.egeria import Connectors, Host, find_java, plan_launch
-
-    from .logs import configure_logs
+    from lineagelog.logs import configure_logs
 
     settings = session.settings.daemon
     configure_logs(session.settings.log.level, session.settings.log.format)

@@ -157,10 +157,9 @@ def _forget(
     """Remove the place of a target that is gone, and what is parked for it: a purge does not wait for it any more."""
     import structlog
 
+    from lineagelog.logs import configure_logs
     from lineagelog.shown import mask_text
     from lineagelog.store.ledgers.forwarding import Forwarding
-
-    from .logs import configure_logs
 
     name = mask_text(target)  # as find_target has it for a URL; a section may be gone
     if not yes:
@@ -324,9 +323,8 @@ def _kafka_opener() -> Callable[[ForwardTarget], Sender]:
 
 def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -> tuple[Forwarder, Forwarding]:
     from lineagelog.forward import Forwarder, find_target
+    from lineagelog.logs import configure_logs
     from lineagelog.store.ledgers.forwarding import Forwarding
-
-    from .logs import configure_logs
 
     configure_logs(session.settings.log.level, session.settings.log.format)  # to stderr: stdout has the result
     forwarding = Forwarding(store.engine, store.schema)

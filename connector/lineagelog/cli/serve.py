@@ -64,7 +64,8 @@ def _serve(
         from lineagelog.server import check_tls
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
-    from .logs import configure_logs
+    from lineagelog.logs import configure_logs
+
     from .serve_forward import served_targets
 
     settings = session.settings

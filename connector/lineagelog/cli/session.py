@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,27 @@ class Session:
 
         specification()
         return strict_check
+
+    def load(self, store: LogStore, events: Iterable[bytes]) -> None:
+        """Store what an exporter made with the limits and the strict mode of the settings, and say what became of it.
+
+        Raises InputError when an event is refused.
+        """
+        from lineagelog.intake import Door
+        from lineagelog.intake.exported import load_exported
+
+        settings = self.settings.intake
+        door = Door(store, check=self.check(), max_event=settings.max_event)
+        counts = load_exported(door, events, batch=settings.batch, connections=settings.writers)
+        tell(", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
+
+    def emit(self, events: list[bytes]) -> None:
+        """Post what an exporter made to the backend that openlineage.yml or OPENLINEAGE_* configure."""
+        try:
+            from lineagelog.sdk.transport import send  # type: ignore[import-untyped,attr-defined,unused-ignore]
+        except ImportError as error:
+            raise SettingsError("--emit needs openlineage-python: pip install 'lineagelog[sdk]'") from error
+        send(events)
 
     @contextmanager
     def store(
