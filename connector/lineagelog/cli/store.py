@@ -41,7 +41,7 @@ def _init(
     ] = 0,
 ) -> None:
     """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
-    with session.store(check=False) as store:
+    with session.store(create=True, check=False) as store:
         try:
             store.create()
         except StoreUnavailable:
