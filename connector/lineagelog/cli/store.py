@@ -154,10 +154,9 @@ def _purge(
 
     Refuses, with a count per target, where events would go that a target of `forward` has not got yet.
     """
+    from lineagelog.forward.target import wishes_of
     from lineagelog.read.period import parse_age
     from lineagelog.store.upkeep.purge import purge
-
-    from .forward import wishes_of
 
     cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:
