@@ -13,8 +13,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lineagelog.cli.export_files import write_folder
 from lineagelog.cli.export_satsuma import uncollected
+from lineagelog.export.files import write_folder
 from lineagelog.export.satsuma import ExportOptions, OwnEngine, as_files, export, summarize, validate
 
 MAPPINGS_PER_FILE = 100

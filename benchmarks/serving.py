@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.cpu import OfPostgres, of_process
-from lineagelog.cli.logs import configure_logs
+from lineagelog.logs import configure_logs
 from lineagelog.server import HttpServer, create_app
 from lineagelog.store import Appended, LogStore, Verdict, open_engine
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +16,6 @@ from tests.support import Ran, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +45,14 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran
     """Runs commands on an empty database of this test."""
     monkeypatch.setenv("LINEAGELOG_DATABASE", database_url)
     return run_here
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A folder that the server's account can reach, also when root runs the tests."""
+    base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
+    base.chmod(0o711)
+    try:
+        yield base / "data"
+    finally:
+        shutil.rmtree(base, ignore_errors=True)

@@ -6,26 +6,10 @@ import http.client
 import json
 import os
 import shlex
-import shutil
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.support import PATIENCE, encode, event, run_process, serve_process, wait_until
-
-
-@pytest.fixture
-def data_dir() -> Iterator[Path]:
-    """A folder that the server's account can reach, also when root runs the tests."""
-    base = Path(tempfile.mkdtemp(prefix="lineagelog-tests-"))
-    base.chmod(0o711)
-    try:
-        yield base / "data"
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
 
 
 def _post(port: str, body: bytes) -> int:

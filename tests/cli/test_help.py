@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
@@ -61,6 +63,15 @@ def test_every_option_is_explained(path: tuple[str, ...]) -> None:
 def test_the_version() -> None:
     """`--version` prints it and needs no command."""
     assert f"lineagelog {version('lineagelog')}\n" == run_here("--version").out
+
+
+def test_the_module_is_the_command() -> None:
+    """`python -m lineagelog` prints, refuses and ends as `lineagelog` does, under the name it was called by."""
+    module = [sys.executable, "-m", "lineagelog"]
+    told = subprocess.run([*module, "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"lineagelog {version('lineagelog')}\n"
+    refused = subprocess.run([*module, "list", "nonsense"], capture_output=True, text=True)
+    assert (refused.returncode, "(see python -m lineagelog list --help)" in refused.stderr) == (2, True)
 
 
 def test_an_unknown_option_is_an_error() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from lineagelog.cli.logs import configure_logs
+from lineagelog.logs import configure_logs
 
 if TYPE_CHECKING:
     import pytest

@@ -28,7 +28,7 @@ Commands that need the store take these options, too:
 
 {store}
 
-`lineagelog --install-completion` installs completion for your shell.
+`lineagelog --install-completion` installs completion for your shell. `python -m lineagelog` is the same command.
 """
 
 

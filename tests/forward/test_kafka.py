@@ -11,12 +11,12 @@ import pytest
 from confluent_kafka import Consumer
 from sqlalchemy import text
 
-from lineagelog.cli.forward import open_any
 from lineagelog.errors import TargetUnavailable
 from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder
 from lineagelog.intake import Door
 from lineagelog.kafka.producer import key_of
+from lineagelog.service.targets import open_any
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.kafka_broker import Broker, free_port, kafka

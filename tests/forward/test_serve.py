@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from lineagelog.cli.serve_forward import Status, served_targets
 from lineagelog.errors import SettingsError, StoreUnavailable
+from lineagelog.service.forwarding import Status
+from lineagelog.service.targets import served_targets
 from tests.cli.conftest import no_settings_of_the_machine
 from tests.support import PATIENCE, run_process, serve_process, wait_until
 
@@ -126,6 +127,6 @@ def test_the_status_is_looked_up_seldom(monkeypatch: pytest.MonkeyPatch) -> None
     status = Status(look)
     assert [status.rows() for _ in range(9)] == [[{"target": "copy"}]] * 9
     assert len(looks) == 1
-    monkeypatch.setattr("lineagelog.cli.serve_forward.time.monotonic", lambda: 1e12)
+    monkeypatch.setattr("lineagelog.service.forwarding.time.monotonic", lambda: 1e12)
     assert status.rows() == []
     status.close()

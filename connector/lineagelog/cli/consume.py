@@ -101,9 +101,8 @@ def _consume(
     settings = session.settings
     options = _options(settings.consume)
     options.check()
+    from lineagelog.logs import configure_logs
     from lineagelog.postgres.engine import require_session
-
-    from .logs import configure_logs
 
     configure_logs(settings.log.level, settings.log.format)
     session.check()  # to say now what is missing
@@ -241,8 +240,7 @@ def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, 
 
     from lineagelog.errors import LineageLogError
     from lineagelog.intake.group import place_of
-
-    from .logs import configure_logs
+    from lineagelog.logs import configure_logs
 
     stop = link.open()
     configure_logs(settings.log.level, settings.log.format)

@@ -68,8 +68,7 @@ def _daemon(
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[daemon]'") from error
     from lineagelog.egeria import Connectors, Host, find_java, plan_launch
-
-    from .logs import configure_logs
+    from lineagelog.logs import configure_logs
 
     settings = session.settings.daemon
     configure_logs(session.settings.log.level, session.settings.log.format)
@@ -169,10 +168,10 @@ class _Stores:
 
         named = LogStoreSchema(schema)
         if address is None and self._own is None:
-            self._own = self._stack.enter_context(self._session.database(warn_of_database))
+            self._own = self._stack.enter_context(self._session.database(warn_of_database, create=True))
         url = address or self._own or ""
         return LogStore(open_engine(url, pool_size=_CONNECTIONS, connect_timeout=connect_timeout), named)
 
     def ensure(self, store: LogStore) -> None:
         """Make or migrate the tables where that is needed."""
-        ensure(store, create=True)
+        ensure(store, create=True, migrate=True)

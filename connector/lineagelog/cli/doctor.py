@@ -12,7 +12,7 @@ import typer
 
 from .command import FINDINGS, OK, command
 from .printing import Json, duration, print_json, put, text_of
-from .session import Session
+from .session import TO_BEGIN, Session
 
 if TYPE_CHECKING:
     from lineagelog.read import Status
@@ -45,14 +45,21 @@ def register(app: typer.Typer) -> None:
 
 def _doctor(session: Session, json: Json = False) -> int:
     """Check the database and the store, and say what to do for each finding. Exit 1 if there is one."""
-    with session.store(check=False) as store:
-        checks = list(_checks(store))
+    checks = list(_looked_at(session))
     findings = [check for check in checks if check.advice]
     if json:
         print_json({"findings": len(findings), "checks": [asdict(check) for check in checks]})
     else:
         _print(checks)
     return FINDINGS if findings else OK
+
+
+def _looked_at(session: Session) -> Iterator[Check]:
+    if (missing := session.missing_database()) is not None:
+        yield Check("store", f"there is none yet in {missing}", TO_BEGIN)
+        return
+    with session.store(check=False) as store:
+        yield from _checks(store)
 
 
 def _print(checks: list[Check]) -> None:

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from lineagelog.errors import InputError, LineageLogError, SettingsError
+from lineagelog.export.files import renew_folder, write_file
 from lineagelog.export.satsuma import (
     CliEngine,
     ExportOptions,
@@ -46,8 +47,6 @@ from lineagelog.export.satsuma.options import (
 )
 
 from .command import ERROR, FINDINGS, OK, command
-from .export_delivery import emit_events, load_into
-from .export_files import renew_folder, write_file
 from .printing import put, put_bytes, put_json, tell
 from .session import Session
 
@@ -369,25 +368,25 @@ class _Target:
         if self.load:
             self._store(made, chosen)
         if self.emit:
-            emit_events(as_lines(made.events))
+            self.session.emit(as_lines(made.events))
 
     def _store(self, made: Export, chosen: _Chosen) -> None:
         """Load the events as what comes after earlier loads, and tell what has changed since."""
         import orjson
 
+        from lineagelog.export.satsuma.history import INTEGRATION, continue_events
         from lineagelog.read import Reader as StoreReader
-
-        from .export_history import continue_events, earlier_events
+        from lineagelog.read.newest import newest_events
 
         given = chosen.event_time is not None or bool(os.environ.get("SOURCE_DATE_EPOCH"))
         with self.session.store(create=True, pool_size=self.session.settings.intake.writers) as store:
-            earlier = earlier_events(StoreReader(store.engine, store.schema), chosen.job_namespace)
+            earlier = newest_events(StoreReader(store.engine, store.schema), chosen.job_namespace, INTEGRATION)
             retire = settle_time(chosen.event_time, os.environ.get("SOURCE_DATE_EPOCH"), live=True)
             continued = continue_events(
                 (item.event for item in made.events), earlier,
                 time_given=given, retire=retire if self.retire else None,
             )  # fmt: skip
-            load_into(store, self.session, map(orjson.dumps, continued.events))
+            self.session.load(store, map(orjson.dumps, continued.events))
         for name in continued.changed:
             tell(f"changed since the last load, so a new run: {name}")
         for name in continued.gone:
@@ -395,18 +394,12 @@ class _Target:
             tell(f"loaded earlier and in none of these specs: {name} ({end})")
 
     def _write(self, made: Export, out: Path) -> None:
-        try:
-            if self.form == "files":
-                renew_folder(out, as_files(made.events))
-            elif self.uses_stdout:
-                put_bytes(self._content(made, "emit.py"))
-            else:
-                write_file(out, self._content(made, out.name))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(f"{error.filename or out}: cannot be written: {reason}") from None
+        if self.form == "files":
+            renew_folder(out, as_files(made.events))
+        elif self.uses_stdout:
+            put_bytes(self._content(made, "emit.py"))
+        else:
+            write_file(out, self._content(made, out.name))
 
     def _content(self, made: Export, name: str) -> bytes:
         if self.form == "python":

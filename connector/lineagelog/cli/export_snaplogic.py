@@ -1,10 +1,8 @@
-"""`lineagelog export snaplogic`: SnapLogic pipelines and their runs as OpenLineage events, to files, the
-store or a backend."""
+"""`lineagelog export snaplogic`: SnapLogic pipelines and their runs as events, to files, the store or a backend."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from lineagelog.cli.export_files import write_file, write_folder
-from lineagelog.cli.printing import put, put_bytes, put_json, tell
 from lineagelog.errors import InputError, LineageLogError, SettingsError
+from lineagelog.export.files import write_file, write_folder
 from lineagelog.export.snaplogic import (
     CLASS_PREFIX,
     DEFAULT_CONTROL_PLANE,
@@ -35,12 +32,12 @@ from lineagelog.export.snaplogic import (
 )
 from lineagelog.spec import validator_is_installed
 
+from .command import FINDINGS, OK, command
+from .printing import put, put_bytes, put_json, tell
+from .session import Session
+
 if TYPE_CHECKING:
     from lineagelog.export.snaplogic.classes import SnapClass
-
-type Deliver = Callable[[list[bytes]], None]
-"""Takes events (one JSON document each): stores them, or posts them to a backend. Raises a LineageLogError
-when it cannot."""
 
 
 class Format(StrEnum):
@@ -67,23 +64,13 @@ class Request:
     as_json: bool
 
 
-EPILOG = """Examples:
-
-lineagelog export snaplogic orders.slp --run run.json --accounts accounts.json --out events/
-
-lineagelog export snaplogic parent.slp child.slp --run parent-run.json --run child-run.json --format ndjson
---out all.ndjson
-
-lineagelog export snaplogic orders.slp --run run.json --namespaces namespaces.json --naming openlineage
---modern --load
-
-OPENLINEAGE_URL=http://localhost:8080 lineagelog export snaplogic orders.slp --run run.json --modern --emit
-
-lineagelog export snaplogic orders.slp --run run.json --check --strict --json
-
-Run information: GET https://HOST/api/1/rest/public/runtime/ORG/RUUID?level=detail
-
-Exit codes: 0 done, 1 done with warnings and --strict, 2 error (no file written)."""
+_EXAMPLES = (
+    "lineagelog export snaplogic orders.slp --run run.json --accounts accounts.json --out events/",
+    "lineagelog export snaplogic parent.slp child.slp --run parent.json --run child.json --out all.ndjson",
+    "lineagelog export snaplogic orders.slp --run run.json --namespaces names.json --modern --load",
+    "OPENLINEAGE_URL=http://localhost:8080 lineagelog export snaplogic orders.slp --run run.json --modern --emit",
+    "lineagelog export snaplogic orders.slp --run run.json --check --strict --json",
+)
 
 _Pipelines = Annotated[list[Path], typer.Argument(help="Pipeline exports (.slp, API answers, project export.json).")]
 _Runs = Annotated[list[Path] | None, typer.Option("--run", help="Run information (JSON); repeat for more runs.")]
@@ -134,79 +121,72 @@ _Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 when there are w
 _Json = Annotated[bool, typer.Option("--json", help="Summary and findings as JSON.")]
 
 
-def snaplogic_command(load: Deliver, emit: Deliver) -> Callable[..., None]:
-    """The function to register as `snaplogic` (with `epilog=EPILOG`); `load` and `emit` do the delivering."""
-
-    def snaplogic(
-        pipelines: _Pipelines,
-        run: _Runs = None,
-        accounts: _Accounts = None,
-        namespaces: _Namespaces = None,
-        classes: _Classes = None,
-        columns: _Columns = None,
-        out: _Out = None,
-        output_format: _Format = None,
-        control_plane: _ControlPlane = DEFAULT_CONTROL_PLANE,
-        virtual_names: _VirtualNames = VirtualNames.DOCUMENTED,
-        naming: _Naming = Naming.DOCUMENTED,
-        nested: _Nested = Nested.TOP,
-        modern: _Modern = False,
-        stopped_as_abort: _Abort = False,
-        separate_children: _Separate = False,
-        check: _Check = False,
-        load_events: _Load = False,
-        emit_events: _Emit = False,
-        strict: _Strict = False,
-        as_json: _Json = False,
-    ) -> None:
-        """Export SnapLogic pipelines and their runs: one OpenLineage event per Snap that ran."""
-        with _Guard():
-            book = _accounts(accounts or [], namespaces)
-            options = PipelineExportOptions(
-                _host(control_plane), virtual_names, naming, nested, modern,
-                stopped_as_abort, separate_children, book, _classes(classes), _columns(columns),
-            )  # fmt: skip
-            request = Request(
-                tuple(pipelines), tuple(run or ()), options, out, output_format or _format_of(out),
-                check, load_events, emit_events, strict, as_json,
-            )  # fmt: skip
-            code = run_export(request, load, emit)
-        raise typer.Exit(code)
-
-    return snaplogic
+def register(group: typer.Typer) -> None:
+    """Mount the command."""
+    command(group, "snaplogic", *_EXAMPLES)(_export_snaplogic)
 
 
-class _Guard:
-    """Turns errors raised on purpose, and files that cannot be used, into one line and exit code 2."""
+def _export_snaplogic(
+    session: Session,
+    pipelines: _Pipelines,
+    run: _Runs = None,
+    accounts: _Accounts = None,
+    namespaces: _Namespaces = None,
+    classes: _Classes = None,
+    columns: _Columns = None,
+    out: _Out = None,
+    output_format: _Format = None,
+    control_plane: _ControlPlane = DEFAULT_CONTROL_PLANE,
+    virtual_names: _VirtualNames = VirtualNames.DOCUMENTED,
+    naming: _Naming = Naming.DOCUMENTED,
+    nested: _Nested = Nested.TOP,
+    modern: _Modern = False,
+    stopped_as_abort: _Abort = False,
+    separate_children: _Separate = False,
+    check: _Check = False,
+    load: _Load = False,
+    emit: _Emit = False,
+    strict: _Strict = False,
+    as_json: _Json = False,
+) -> int:
+    """Export SnapLogic pipelines and their runs: one OpenLineage event per Snap that ran.
 
-    def __enter__(self) -> None:
-        return None
+    Run information is what GET https://HOST/api/1/rest/public/runtime/ORG/RUUID?level=detail answers.
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, BrokenPipeError):
-            return
-        if isinstance(error, OSError):
-            text = f"{error.filename or 'output'}: {error.strerror or error}"
-        elif isinstance(error, LineageLogError):
-            text = str(error)
-        else:
-            return
-        tell(f"lineagelog: {text}")
-        raise typer.Exit(2) from None
+    Exit code: 0 fine; 1 warnings, with --strict; 2 no export possible, and no file written.
+    """
+    book = _accounts(accounts or [], namespaces)
+    options = PipelineExportOptions(
+        _host(control_plane), virtual_names, naming, nested, modern,
+        stopped_as_abort, separate_children, book, _classes(classes), _columns(columns),
+    )  # fmt: skip
+    request = Request(
+        tuple(pipelines), tuple(run or ()), options, out, output_format or _format_of(out),
+        check, load, emit, strict, as_json,
+    )  # fmt: skip
+    return _run_export(session, request)
 
 
-def run_export(request: Request, load: Deliver, emit: Deliver) -> int:
-    """Export, validate, write, deliver, report; the exit code. LineageLogError or OSError when it cannot."""
+def _run_export(session: Session, request: Request) -> int:
+    """Export, validate, deliver, write, report; the exit code."""
     _check_request(request)
     exported = export_snaplogic(_sources(request.pipelines), _sources(request.runs), request.options)
     validated = _validate(exported, request)
-    events = [orjson.dumps(event) for event in exported.events]
-    for wanted, deliver in ((request.load, load), (request.emit, emit)):
-        if wanted and not request.check:
-            deliver(events)
-    wrote = None if request.check else _write(exported, request)
+    wrote = None
+    if not request.check:
+        _deliver(session, request, [orjson.dumps(event) for event in exported.events])
+        wrote = _write(exported, request)
     _report(exported, request, wrote, validated)
-    return 1 if request.strict and exported.summary.warnings else 0
+    return FINDINGS if request.strict and exported.summary.warnings else OK
+
+
+def _deliver(session: Session, request: Request, events: list[bytes]) -> None:
+    """Store and post the events, as far as that was asked for."""
+    if request.load:
+        with session.store(create=True, pool_size=session.settings.intake.writers) as store:
+            session.load(store, events)
+    if request.emit:
+        session.emit(events)
 
 
 def _format_of(out: Path | None) -> Format:
@@ -253,8 +233,7 @@ def _columns(file: Path | None) -> dict[str, tuple[str, ...]]:
 
 
 def _validate(exported: PipelineExport, request: Request) -> bool:
-    """Whether the events were validated. An invalid event is our fault, not the user's: nothing is written
-    then."""
+    """Whether the events were validated. An invalid one is our fault, not the user's: nothing is written then."""
     if not validator_is_installed() and not request.check:
         tell("note: not validated; pip install 'lineagelog[export]' adds the validator")
         return False

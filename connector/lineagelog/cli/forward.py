@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,9 +21,8 @@ from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_row
 from .session import Session
 
 if TYPE_CHECKING:
-    from lineagelog.forward import Forwarder, ForwardTarget, Sender, Sent
-    from lineagelog.store.ledgers.forwarding import CursorRow, Forwarding, Known, LetterRow
-    from lineagelog.store.upkeep.unforwarded import Wish
+    from lineagelog.forward import Forwarder, ForwardTarget, Sent
+    from lineagelog.store.ledgers.forwarding import Forwarding, LetterRow
 
 _STATUS: Final = (
     "target",
@@ -119,6 +118,7 @@ def _run(
 @command(group, "status", "lineagelog forward status", "lineagelog forward status --json | jq .lag_events")
 def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
     """Show how far behind each target is, in events and seconds, how fast it goes, and what is wrong with it."""
+    from lineagelog.forward.status import status_row
     from lineagelog.store.ledgers.forwarding import Forwarding
 
     with session.store() as store:
@@ -157,10 +157,9 @@ def _forget(
     """Remove the place of a target that is gone, and what is parked for it: a purge does not wait for it any more."""
     import structlog
 
+    from lineagelog.logs import configure_logs
     from lineagelog.shown import mask_text
     from lineagelog.store.ledgers.forwarding import Forwarding
-
-    from .logs import configure_logs
 
     name = mask_text(target)  # as find_target has it for a URL; a section may be gone
     if not yes:
@@ -237,6 +236,7 @@ def _probe(session: Session, name: str, *, json: bool) -> int:
 
     from lineagelog.forward import find_target
     from lineagelog.forward.probe import probe, require_http
+    from lineagelog.service.targets import require_any
     from lineagelog.store.ledgers.forwarding import Forwarding, Known
 
     target = find_target(name, session.settings.forward)
@@ -256,77 +256,11 @@ def _probe(session: Session, name: str, *, json: bool) -> int:
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def status_row(forwarding: Forwarding, name: str, row: CursorRow | None) -> dict[str, Any]:
-    """How a target is doing; ``row`` is None if it was never forwarded to."""
-    from lineagelog.store.ledgers.forwarding import START
-
-    lag = forwarding.lag(row.position if row and row.is_begun else START)
-    learnt = (row.learnt if row else None) or {}
-    seconds = (datetime.now(UTC) - lag.oldest).total_seconds() if lag.oldest else 0.0
-    return {
-        "target": name,
-        "state": "never run" if row is None or not row.is_begun else "running" if row.is_running else "stopped",
-        "lag_events": lag.events,
-        "lag_seconds": round(max(seconds, 0.0), 1),
-        "held_back": lag.held_back,
-        "held_back_by": lag.holder,
-        "rate": round(row.rate, 1) if row and row.rate is not None else None,
-        "delivered": row.delivered if row else 0,
-        "parked": row.parked if row else 0,
-        "filtered": row.filtered if row else 0,
-        "gap": row.gap if row else 0,
-        "gap_before": row.gap_before if row else None,
-        "batches": learnt.get("batches"),
-        "max_request_bytes": learnt.get("max_bytes"),
-        "problem": row.problem if row else None,
-        "problem_at": row.problem_at if row else None,
-        "updated_at": row.updated_at if row else None,
-    }
-
-
-def wishes_of(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Wish]:
-    """What the targets of the settings are to get, for a purge. Raises SettingsError for what is wrong in a section."""
-    if not sections:
-        return {}
-    from lineagelog.forward import read_target
-    from lineagelog.store.upkeep.unforwarded import Wish
-
-    targets = [read_target(name, values) for name, values in sections.items()]
-    return {target.name: Wish(target.selection, target.start == "beginning") for target in targets}
-
-
-def require_any(target: ForwardTarget) -> None:
-    """Load what a target of any kind needs. Raises SettingsError that names the missing extra."""
-    from lineagelog.forward import Kind, require
-
-    if target.kind is Kind.KAFKA:
-        _kafka_opener()
-    else:
-        require(target)
-
-
-def open_any(target: ForwardTarget, known: Known) -> Sender:
-    """The sender of any kind of target: here Kafka is wired to forwarding."""
-    from lineagelog.forward import Kind, open_sender
-
-    if target.kind is not Kind.KAFKA:
-        return open_sender(target, known)
-    return _kafka_opener()(target)
-
-
-def _kafka_opener() -> Callable[[ForwardTarget], Sender]:
-    try:
-        from lineagelog.kafka.producer import open_kafka
-    except ModuleNotFoundError as error:
-        raise SettingsError("a kafka:// target needs the extra: pip install 'lineagelog[kafka]'") from error
-    return open_kafka
-
-
 def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -> tuple[Forwarder, Forwarding]:
     from lineagelog.forward import Forwarder, find_target
+    from lineagelog.logs import configure_logs
+    from lineagelog.service.targets import open_any
     from lineagelog.store.ledgers.forwarding import Forwarding
-
-    from .logs import configure_logs
 
     configure_logs(session.settings.log.level, session.settings.log.format)  # to stderr: stdout has the result
     forwarding = Forwarding(store.engine, store.schema)

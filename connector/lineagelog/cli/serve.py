@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,19 +14,22 @@ from .printing import put
 from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from lineagelog.event.parse import Check
     from lineagelog.forward import ForwardTarget
+    from lineagelog.service.beside import Beside
     from lineagelog.settings import ServerSettings, Settings
     from lineagelog.store import LogStore
 
 _READERS = 6
-"""As many as there are threads that read or look up tokens: a slow read keeps nobody out."""
+"""Connections for reading requests, so that they never take those of the writers.
+
+As many as there are threads that read or look up tokens: a slow read keeps nobody out.
+"""
 _PATIENCE = 3.0
 """Seconds without a word from the database until it is asked whether it lives; senders wait meanwhile."""
-"""Connections for reading requests, so that they never take those of the writers."""
 
 
 def register(app: typer.Typer) -> None:
@@ -64,13 +67,12 @@ def _serve(
         from lineagelog.server import check_tls
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is missing: pip install 'lineagelog[server]'") from error
-    from .logs import configure_logs
-    from .serve_forward import served_targets
+    from lineagelog.logs import configure_logs
 
     settings = session.settings
     configure_logs(settings.log.level, settings.log.format)
     check_tls(settings.server.tls_cert, settings.server.tls_key)
-    check, targets = session.check(), served_targets(settings.forward)
+    check, targets = session.check(), _served(settings.forward)
     connections = settings.intake.writers + 2  # one for heavy events, one for /readyz
     with session.store(create=True, pool_size=connections, patience=_PATIENCE, on_restart=warn_of_database) as store:
         _serve_store(store, settings, check, targets)
@@ -81,8 +83,6 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
     from lineagelog.server import HttpServer, Limits, create_app
     from lineagelog.store import open_engine
     from lineagelog.store.ledgers.tokens import Tokens
-
-    from .serve_forward import beside
 
     limits = Limits(
         max_request=settings.server.max_request_mib << 20,
@@ -97,7 +97,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
     engine = open_engine(url, pool_size=_READERS, patience=_PATIENCE)
     with ExitStack() as stack:
         stack.callback(engine.dispose)
-        forwarding = stack.enter_context(beside(store, targets)) if targets else None
+        running = stack.enter_context(_beside(store, targets)) if targets else None
         app = create_app(
             store,
             reader=Reader(engine, store.schema),
@@ -107,12 +107,27 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,
             host_names=settings.server.host_names,
-            figures=forwarding.figures if forwarding is not None else None,
+            figures=running.figures if running is not None else None,
         )
         server = HttpServer(app, **_listening(settings.server))
-        if forwarding is not None:
-            forwarding.start()
+        if running is not None:
+            running.start()
         server.run()
+
+
+def _served(sections: Mapping[str, Mapping[str, Any]]) -> Sequence[ForwardTarget]:
+    """The targets to forward to in the background; what forwarding brings in is loaded where there is one."""
+    if not sections:
+        return ()
+    from lineagelog.service.targets import served_targets
+
+    return served_targets(sections)
+
+
+def _beside(store: LogStore, targets: Sequence[ForwardTarget]) -> AbstractContextManager[Beside]:
+    from lineagelog.service.beside import beside
+
+    return beside(store, targets)
 
 
 def _listening(server: ServerSettings) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from lineagelog.event.parse import Check
     from lineagelog.settings import Settings
     from lineagelog.store import LogStore
+
+
+TO_BEGIN: Final = "`lineagelog serve` or `lineagelog load` begin one there; --database or --data-dir name another"
+"""What to do where there is no store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,27 @@ class Session:
         specification()
         return strict_check
 
+    def load(self, store: LogStore, events: Iterable[bytes]) -> None:
+        """Store what an exporter made with the limits and the strict mode of the settings, and say what became of it.
+
+        Raises InputError when an event is refused.
+        """
+        from lineagelog.intake import Door
+        from lineagelog.intake.exported import load_exported
+
+        settings = self.settings.intake
+        door = Door(store, check=self.check(), max_event=settings.max_event, max_values=settings.max_event_values)
+        counts = load_exported(door, events, batch=settings.batch, connections=settings.writers)
+        tell(", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
+
+    def emit(self, events: list[bytes]) -> None:
+        """Post what an exporter made to the backend that openlineage.yml or OPENLINEAGE_* configure."""
+        try:
+            from lineagelog.sdk.transport import send  # type: ignore[import-untyped,attr-defined,unused-ignore]
+        except ImportError as error:
+            raise SettingsError("--emit needs openlineage-python: pip install 'lineagelog[sdk]'") from error
+        send(events)
+
     @contextmanager
     def store(
         self,
@@ -61,29 +86,46 @@ class Session:
     ) -> Iterator[LogStore]:
         """The log store: in the given database, or in the embedded one, which runs meanwhile.
 
-        The tables are made if ``create`` is true or the database is our own; StoreNotCreated without them otherwise,
-        unless ``check`` is false. ``patience`` is open_engine's. With ``on_restart`` our own database is started again
-        should it die, and that told.
+        With ``create`` what is not there is made: our own database and, unless ``check`` is false, the tables.
+        Otherwise StoreNotCreated is raised, and nothing is made; tables of an earlier version in our own database are
+        migrated all the same, for nobody else will do it. ``patience`` is open_engine's. With ``on_restart`` our own
+        database is started again should it die, and that told.
         """
         from lineagelog.postgres.pulse import PATIENCE
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
 
         schema = LogStoreSchema(self.settings.schema_name)
-        with self.database(on_restart) as url:
+        with self.database(on_restart, create=create) as url:
             store = LogStore(open_engine(url, pool_size=pool_size, patience=patience or PATIENCE), schema)
             try:
                 if check:
-                    ensure(store, create=create or self.settings.database is None)
+                    ensure(store, create=create, migrate=create or self.is_embedded)
                 yield store
             finally:
                 store.engine.dispose()
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the store is in a database of our own."""
+        return self.settings.database is None
+
+    def missing_database(self) -> Path | None:
+        """Where our own database would be, if that is where the store is to be and it was never made."""
+        if not self.is_embedded:
+            return None
+        from lineagelog.postgres.embedded import EmbeddedPostgres
+
+        server = EmbeddedPostgres(self.settings.data_dir)
+        return None if server.is_made() else server.data_dir
+
     @contextmanager
-    def database(self, on_restart: Callable[[str], None] | None) -> Iterator[str]:
-        """The URL of the given database, or of the embedded one, which runs meanwhile."""
+    def database(self, on_restart: Callable[[str], None] | None, *, create: bool) -> Iterator[str]:
+        """The URL of the given database, or of the embedded one, which runs meanwhile and is made with ``create``."""
         if self.settings.database is not None:
             yield with_password(self.settings.database, self.settings.database_password_file)
             return
+        if not create and (missing := self.missing_database()) is not None:
+            raise StoreNotCreated(f"there is no store yet in {missing}: {TO_BEGIN}")
         from lineagelog.postgres.embedded import EmbeddedPostgres
 
         with EmbeddedPostgres(self.settings.data_dir, on_progress=say) as server, ExitStack() as watch:
@@ -92,7 +134,7 @@ class Session:
             yield server.url
 
 
-def ensure(store: LogStore, *, create: bool) -> None:
+def ensure(store: LogStore, *, create: bool, migrate: bool) -> None:
     """Check that the tables are there and of this version; make or migrate them if asked to."""
     from lineagelog.store.definition import tables
 
@@ -102,7 +144,7 @@ def ensure(store: LogStore, *, create: bool) -> None:
         if not create:
             raise
         version = 0
-    if version >= tables.VERSION or not create:
+    if version >= tables.VERSION or not migrate:
         return
     try:
         store.create()

@@ -41,7 +41,7 @@ def _init(
     ] = 0,
 ) -> None:
     """Make the schema and its tables, or add what a newer version needs. Changes nothing that is there."""
-    with session.store(check=False) as store:
+    with session.store(create=True, check=False) as store:
         try:
             store.create()
         except StoreUnavailable:
@@ -154,10 +154,9 @@ def _purge(
 
     Refuses, with a count per target, where events would go that a target of `forward` has not got yet.
     """
+    from lineagelog.forward.target import wishes_of
     from lineagelog.read.period import parse_age
     from lineagelog.store.upkeep.purge import purge
-
-    from .forward import wishes_of
 
     cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:

@@ -49,7 +49,7 @@ def _create(
     from lineagelog.store.ledgers.tokens import Tokens
 
     ends = _expiry(expires, datetime.now(UTC))
-    with session.store() as store:
+    with session.store(create=session.is_embedded) as store:  # before the first start that others may reach
         tokens = Tokens(store.engine, store.schema)
         text, token = tokens.create(name, scope or ["ingest"], namespaces=namespace or None, expires_at=ends)
     if json:

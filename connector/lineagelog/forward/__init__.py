@@ -1,6 +1,5 @@
 """The way out: stored events, as received, to other OpenLineage backends."""
 
-from .background import Background
 from .forwarder import Forwarder, Observer, Sent, Survey
 from .open import open_sender, require
 from .sending import Answer, Item, OpenSender, Sender, Verdict
@@ -9,7 +8,6 @@ from .target import Auth, BatchForm, ForwardTarget, Kind, find_target, read_targ
 __all__ = [
     "Answer",
     "Auth",
-    "Background",
     "BatchForm",
     "ForwardTarget",
     "Forwarder",

@@ -120,8 +120,12 @@ class Forwarder:
                 self.stop.wait(_STORE_SECONDS)
         return self.sent
 
-    def serve(self) -> Sent:
-        """Follow, or forward every ``interval`` seconds if the target has one, until stopped. Raises nothing."""
+    def serve(self, stop: threading.Event) -> Sent:
+        """Follow, or forward every ``interval`` seconds if the target has one, until ``stop``. Raises nothing.
+
+        May be called again after it has ended, with another ``stop``: what was sent is counted on.
+        """
+        self.stop = stop
         go, seconds = (
             (self.follow, _SERVE_SECONDS) if self.target.interval is None else (self.run, self.target.interval)
         )

@@ -16,6 +16,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.settings import expand, read_text
 from lineagelog.shown import mask_text
 from lineagelog.store.ledgers.forwarding import Selection
+from lineagelog.store.upkeep.unforwarded import Wish
 
 RESERVED: Final = frozenset(("run", "status", "parked", "rebase", "forget"))
 """Words of the command line, which no target can be called."""
@@ -239,3 +240,9 @@ def _patterns(given: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]
 def _like(pattern: str) -> str:
     escaped = re.sub(r"([\\%_])", r"\\\1", pattern)
     return escaped.replace("*", "%").replace("?", "_")
+
+
+def wishes_of(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Wish]:
+    """What the targets of the settings are to get, for a purge. Raises SettingsError for what is wrong in a section."""
+    targets = [read_target(name, values) for name, values in sections.items()]
+    return {target.name: Wish(target.selection, target.start == "beginning") for target in targets}

@@ -144,6 +144,14 @@ class EmbeddedPostgres:
             raise EmbeddedError("the embedded PostgreSQL is not started")
         return self._facts
 
+    def is_made(self) -> bool:
+        """Whether the cluster is there, running or not; nothing is started or made to find out."""
+        try:
+            self._refuse_foreign()
+            return self._cluster().major() is not None
+        except OSError as error:
+            raise EmbeddedError(f"the embedded PostgreSQL cannot use {error.filename}: {error.strerror}") from error
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -213,6 +221,9 @@ class EmbeddedPostgres:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             # root's server runs as another account, which has to pass through and must not look around
             self.data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
+        self._refuse_foreign()
+
+    def _refuse_foreign(self) -> None:
         if (self.data_dir / "PG_VERSION").exists():
             raise EmbeddedError(f"{self.data_dir} is a PostgreSQL cluster itself: use another data directory")
 

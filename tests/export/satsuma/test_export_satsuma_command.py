@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from lineagelog.cli import export_satsuma as command
 from lineagelog.cli.export import group
-from lineagelog.cli.export_files import MANIFEST, renew_folder
+from lineagelog.cli.session import Session
 from lineagelog.errors import StoreUnavailable
+from lineagelog.export.files import MANIFEST, renew_folder
 from tests.support import PATIENCE
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def test_missing_answers_are_asked_for_on_a_terminal(
 def test_emit_gets_the_events(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One JSON text per event; no file is needed then."""
     emitted: list[bytes] = []
-    monkeypatch.setattr(command, "emit_events", emitted.extend)
+    monkeypatch.setattr(Session, "emit", lambda _, events: emitted.extend(events))
     assert run(spec, *HERE, "--emit").exit_code == 0
     assert [json.loads(text)["job"]["name"] for text in emitted] == ["m", "n"]
 
@@ -319,10 +320,10 @@ def test_emit_gets_the_events(spec: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_error_of_the_delivery_is_told(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line with the prefix of all commands, with exit code 2."""
 
-    def refuse(events: list[bytes]) -> None:
+    def refuse(_: Session, events: list[bytes]) -> None:
         raise StoreUnavailable("the database is away")
 
-    monkeypatch.setattr(command, "emit_events", refuse)
+    monkeypatch.setattr(Session, "emit", refuse)
     done = run(spec, *HERE, "--emit")
     assert (done.exit_code, done.stderr) == (2, "lineagelog: the database is away\n")
 

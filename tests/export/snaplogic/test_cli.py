@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from lineagelog.cli.export_snaplogic import EPILOG, snaplogic_command
-from lineagelog.errors import StoreUnavailable
-from tests.support import run_process, serve_process
+from lineagelog.cli.session import Session
+from tests.support import Ran, run_here, run_process, serve_process
 
 from .build import SAMPLES
 from .support import export
@@ -19,7 +16,6 @@ from .support import export
 if TYPE_CHECKING:
     from pathlib import Path
 
-RUNNER = CliRunner()
 JOIN = [
     str(SAMPLES / "join.slp"),
     "--run",
@@ -29,48 +25,25 @@ JOIN = [
 ]
 
 
-class Delivered:
-    """Takes what the command delivers."""
-
-    def __init__(self) -> None:
-        self.loaded: list[bytes] = []
-        self.emitted: list[bytes] = []
-
-
-@pytest.fixture
-def delivered() -> Delivered:
-    """Where delivered events end up."""
-    return Delivered()
-
-
-@pytest.fixture
-def app(delivered: Delivered) -> typer.Typer:
-    """An app with the command, as the product wires it."""
-    made = typer.Typer()
-    command = snaplogic_command(delivered.loaded.extend, delivered.emitted.extend)
-    made.command("snaplogic", epilog=EPILOG)(command)
-    return made
-
-
-def run(app: typer.Typer, *arguments: str | Path, code: int = 0) -> Any:
+def run(*arguments: str | Path, code: int = 0) -> Ran:
     """Run the command; its exit code must be `code`, and no exception may get out."""
-    result = RUNNER.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result
+    ran = run_here("export", "snaplogic", *map(str, arguments))
+    assert ran.code == code, ran.err
+    assert "Traceback" not in ran.err
+    return ran
 
 
-def test_one_file_per_event(app: typer.Typer, tmp_path: Path) -> None:
+def test_one_file_per_event(tmp_path: Path) -> None:
     """The folder holds the events and nothing else; a second export of the run changes nothing."""
     out = tmp_path / "new" / "events"
-    result = run(app, *JOIN, "--out", out)
+    result = run(*JOIN, "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     assert sorted(map(json.dumps, export("join").events)) == sorted(
         json.dumps(json.loads(data)) for data in files.values()
     )
     assert all(name.startswith("Orders_join_") and name.endswith(".json") for name in files)
-    assert "events    9 of 1 run(s), 0 failed" in result.stdout
-    run(app, *JOIN, "--out", out)
+    assert "events    9 of 1 run(s), 0 failed" in result.out
+    run(*JOIN, "--out", out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == files
     assert [path.name for path in out.parent.iterdir()] == ["events"]
 
@@ -79,54 +52,66 @@ def test_one_file_per_event(app: typer.Typer, tmp_path: Path) -> None:
     ("name", "more"),
     [("a.json", []), ("a.ndjson", []), ("x", ["--format", "array"]), ("x", ["--format", "ndjson"])],
 )
-def test_one_file_for_all(app: typer.Typer, tmp_path: Path, name: str, more: list[str]) -> None:
+def test_one_file_for_all(tmp_path: Path, name: str, more: list[str]) -> None:
     """The format is told, or follows from the ending."""
-    run(app, *JOIN, "--out", tmp_path / name, *more)
+    run(*JOIN, "--out", tmp_path / name, *more)
     text = (tmp_path / name).read_text()
     is_lines = "ndjson" in (*more, name.partition(".")[2])
     events = [json.loads(line) for line in text.splitlines()] if is_lines else json.loads(text)
     assert events == list(export("join").events)
 
 
-def test_events_on_stdout_and_the_summary_on_stderr(app: typer.Typer) -> None:
+def test_events_on_stdout_and_the_summary_on_stderr() -> None:
     """So that a pipe gets events only."""
-    result = run(app, *JOIN, "--format", "ndjson", "--json")
-    assert [json.loads(line) for line in result.stdout.splitlines()] == list(export("join").events)
-    assert json.loads(result.stderr)["out"] == "-"
+    result = run(*JOIN, "--format", "ndjson", "--json")
+    assert [json.loads(line) for line in result.out.splitlines()] == list(export("join").events)
+    assert json.loads(result.err)["out"] == "-"
 
 
-def test_load_and_emit_deliver_every_event(app: typer.Typer, delivered: Delivered) -> None:
-    """One document per event, to both; no output is needed then."""
-    run(app, *JOIN, "--load", "--emit")
-    assert [json.loads(data) for data in delivered.loaded] == list(export("join").events)
-    assert delivered.emitted == delivered.loaded
+def test_load_and_emit_deliver_every_event(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One document per event, to both; no output is needed then, and the options of the store are those of all."""
+    emitted: list[bytes] = []
+    monkeypatch.setattr(Session, "emit", lambda _, events: emitted.extend(events))
+    here = ("--database", database_url, "--schema", "audit")
+    ran = run(*JOIN, "--load", "--emit", *here)
+    assert ran.err.splitlines()[-1] == "stored 9"
+    assert [json.loads(data) for data in emitted] == list(export("join").events)
+    assert len(run_here("list", "events", "--json", *here).rows) == 9
+
+
+def test_a_load_keeps_to_the_settings(tmp_path: Path, database_url: str) -> None:
+    """Strict mode and the limit of an event are those of the settings file, as for every other way in."""
+    config = tmp_path / "own.toml"
+    config.write_text(f'database = "{database_url}"\n[intake]\nmax_event_mib = 1\nstrict = true\n')
+    assert run(*JOIN, "--load", "--config", config).err.splitlines()[-1] == "stored 9"
+    large = tmp_path / "large.slp"
+    large.write_text((SAMPLES / "join.slp").read_text().replace("Orders: join", "Orders: " + "x" * 1_200_000))
+    arguments = [large, *JOIN[1:], "--load", "--config", config, "--out", tmp_path / "out"]
+    told = run(*arguments, code=2).err
+    assert told.startswith("lineagelog: an exported event was refused and is kept as a dead letter (dead 9): ")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_delivery_that_fails_is_an_error(tmp_path: Path) -> None:
     """One line, exit 2, and no file."""
-
-    def fail(_events: list[bytes]) -> None:
-        raise StoreUnavailable("the database does not answer")
-
-    app = typer.Typer()
-    app.command()(snaplogic_command(fail, fail))
-    result = run(app, *JOIN, "--load", "--out", tmp_path / "out", code=2)
-    assert result.stderr == "lineagelog: the database does not answer\n"
+    ran = run(*JOIN, "--load", "--database", "postgresql://nobody@127.0.0.1:1/x", "--out", tmp_path / "out", code=2)
+    assert ran.err.startswith("lineagelog: ")
+    assert len(ran.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_check_writes_and_delivers_nothing(app: typer.Typer, delivered: Delivered, tmp_path: Path) -> None:
-    """It exports and validates only."""
-    result = run(app, *JOIN, "--check", "--load", "--out", tmp_path / "out", "--json")
-    assert json.loads(result.stdout)["validated"] is True
+def test_check_writes_and_delivers_nothing(tmp_path: Path) -> None:
+    """It exports and validates only: nothing is asked of a database that is not there."""
+    nowhere = ("--database", "postgresql://nobody@127.0.0.1:1/x")
+    ran = run(*JOIN, "--check", "--load", "--out", tmp_path / "out", "--json", *nowhere)
+    assert ran.json["validated"] is True
     assert list(tmp_path.iterdir()) == []
-    assert delivered.loaded == []
 
 
-def test_the_summary_as_json(app: typer.Typer) -> None:
+def test_the_summary_as_json() -> None:
     """The numbers of the export, and findings with file, place and severity."""
     arguments = [SAMPLES / "Nightly export.slp", "--run", SAMPLES / "artifact.run.json"]
-    content = json.loads(run(app, *arguments, "--accounts", SAMPLES / "accounts.json", "--check", "--json").stdout)
+    content = json.loads(run(*arguments, "--accounts", SAMPLES / "accounts.json", "--check", "--json").out)
     assert content["summary"] == {
         "runs": 1,
         "events": 5,
@@ -147,15 +132,15 @@ def test_the_summary_as_json(app: typer.Typer) -> None:
     assert unknown["place"] == "snap_map.11111111-1111-1111-1111-000000000004"
 
 
-def test_strict_exits_1_on_warnings_and_not_on_notes(app: typer.Typer) -> None:
+def test_strict_exits_1_on_warnings_and_not_on_notes() -> None:
     """The unknown class is a warning, the stopped Snap a note."""
     warned = [SAMPLES / "Nightly export.slp", "--run", SAMPLES / "artifact.run.json", "--check", "--strict"]
     noted = [SAMPLES / "router.slp", "--run", SAMPLES / "router.run.json", "--check", "--strict"]
-    run(app, *warned, "--accounts", SAMPLES / "accounts.json", code=1)
-    run(app, *noted, "--accounts", SAMPLES / "accounts.json")
+    run(*warned, "--accounts", SAMPLES / "accounts.json", code=1)
+    run(*noted, "--accounts", SAMPLES / "accounts.json")
 
 
-def test_several_runs_and_all_options_together(app: typer.Typer, tmp_path: Path) -> None:
+def test_several_runs_and_all_options_together(tmp_path: Path) -> None:
     """Parent and child in one call, in the modern form."""
     (tmp_path / "n.json").write_text('{"shop": {"system": "Shop", "openlineage_namespace": "postgres://shop"}}')
     (tmp_path / "c.json").write_text('{"public.orders": ["order_id", "net", "tariff"]}')
@@ -172,7 +157,7 @@ def test_several_runs_and_all_options_together(app: typer.Typer, tmp_path: Path)
     ]
     how = ["--modern", "--naming", "openlineage", "--virtual-names", "snaplogic", "--nested", "path"]
     plane = ["--control-plane", "https://emea.snaplogic.com/", "--stopped-as-abort", "--separate-children"]
-    run(app, *files, *runs, *told, *how, *plane, "--out", tmp_path / "all.json")
+    run(*files, *runs, *told, *how, *plane, "--out", tmp_path / "all.json")
     text = (tmp_path / "all.json").read_text()
     assert len(json.loads(text)) == 9
     assert "postgres://shop" in text
@@ -189,30 +174,28 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "text"), BAD, ids=[text for _, text in BAD])
-def test_errors_are_one_line_and_exit_2(app: typer.Typer, arguments: list[str], text: str) -> None:
+def test_errors_are_one_line_and_exit_2(arguments: list[str], text: str) -> None:
     """What is wrong and what to do."""
-    result = run(app, *arguments, code=2)
-    assert text in result.stderr
-    assert result.stderr.startswith("lineagelog: ")
-    assert len(result.stderr.splitlines()) == 1
+    result = run(*arguments, code=2)
+    assert text in result.err
+    assert result.err.startswith("lineagelog: ")
+    assert len(result.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["events", "events.json", "events.ndjson"])
-def test_nothing_is_left_after_an_error(app: typer.Typer, tmp_path: Path, name: str) -> None:
+def test_nothing_is_left_after_an_error(tmp_path: Path, name: str) -> None:
     """A bad second pipeline stops everything: no folder, no file, nothing half-written; what was there
     stays."""
     broken = tmp_path / "broken.slp"
     broken.write_bytes((SAMPLES / "join.slp").read_bytes()[:-100])
-    run(app, *JOIN, broken, "--out", tmp_path / name, code=2)
+    run(*JOIN, broken, "--out", tmp_path / name, code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["broken.slp"]
     (tmp_path / name).write_text("old")
-    run(app, *JOIN, broken, "--out", tmp_path / name, code=2)
+    run(*JOIN, broken, "--out", tmp_path / name, code=2)
     assert (tmp_path / name).read_text() == "old"
 
 
-def test_a_write_that_fails_half_way_leaves_nothing(
-    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full at the fourth file: exit 2, and the folder does not appear."""
     from pathlib import Path as RealPath
 
@@ -225,21 +208,21 @@ def test_a_write_that_fails_half_way_leaves_nothing(
         return write(path, data)
 
     monkeypatch.setattr(RealPath, "write_bytes", full)
-    result = run(app, *JOIN, "--out", tmp_path / "events", code=2)
-    assert "No space left on device" in result.stderr
+    result = run(*JOIN, "--out", tmp_path / "events", code=2)
+    assert "No space left on device" in result.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_out_of_the_wrong_kind(app: typer.Typer, tmp_path: Path) -> None:
+def test_out_of_the_wrong_kind(tmp_path: Path) -> None:
     """A file where a folder is needed and the other way round."""
     (tmp_path / "file").write_text("old")
-    assert "needs a folder" in run(app, *JOIN, "--out", tmp_path / "file", code=2).stderr
-    assert "give a file" in run(app, *JOIN, "--format", "array", "--out", tmp_path, code=2).stderr
+    assert "needs a folder" in run(*JOIN, "--out", tmp_path / "file", code=2).err
+    assert "give a file" in run(*JOIN, "--format", "array", "--out", tmp_path, code=2).err
 
 
-def test_help_shows_options_and_examples(app: typer.Typer) -> None:
+def test_help_shows_options_and_examples() -> None:
     """Every option with a sentence, examples, exit codes."""
-    text = run(app, "--help").stdout
+    text = run("--help").out
     for part in (
         "--run",
         "--accounts",
@@ -253,7 +236,7 @@ def test_help_shows_options_and_examples(app: typer.Typer) -> None:
     ):
         assert part in text
     assert "lineagelog export snaplogic orders.slp --run run.json" in text
-    assert "Exit codes" in text
+    assert "Exit code:" in text
 
 
 def test_emit_posts_to_the_backend_and_a_refusal_ends_it(tmp_path: Path, database_url: str) -> None:

@@ -9,11 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from lineagelog.cli.export_snaplogic import snaplogic_command
-from tests.support import ROOT
+from tests.support import ROOT, run_here
 
 from .build import SAMPLES
 from .support import event, export
@@ -37,11 +34,9 @@ def in_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def output(arguments: str, code: int = 0) -> str:
     """What the command prints: findings, then the summary."""
-    app = typer.Typer()
-    app.command()(snaplogic_command(lambda _events: None, lambda _events: None))
-    result = CliRunner().invoke(app, shlex.split(arguments))
-    assert result.exit_code == code, result.output
-    return result.stderr + result.stdout
+    ran = run_here("export", "snaplogic", *shlex.split(arguments))
+    assert ran.code == code, ran.err
+    return ran.err + ran.out
 
 
 @pytest.mark.usefixtures("in_samples")

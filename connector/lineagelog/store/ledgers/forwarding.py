@@ -407,6 +407,7 @@ class Forwarding:
         with translated_errors(), driver_connection(self.engine) as connection:
             connection.require_session("forwarding")
             connection.autocommit = True
+            connection.end_soon()
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._key(target),)).fetchone()
             if row is None or not row[0]:
                 connection.autocommit = False

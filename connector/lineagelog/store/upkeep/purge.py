@@ -104,6 +104,7 @@ def purge(
 def _alone(connection: Connection, schema: LogStoreSchema) -> Iterator[None]:
     """Hold the lock of the store's one purger, for as long as the session lives or until the end."""
     connection.require_session("a purge")
+    connection.end_soon()
     key = (advisory_key(schema, "purge"),)
     row = connection.execute("SELECT pg_try_advisory_lock(%s)", key).fetchone()
     connection.commit()

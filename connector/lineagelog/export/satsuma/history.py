@@ -1,22 +1,20 @@
-"""What earlier loads of specs left in the store: a changed job is a new run, and a job that is gone is told."""
+"""What comes after an earlier load of specs: a changed job is a new run, and a job that is gone is told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lineagelog.read import Reader, Run
+    from collections.abc import Iterable, Mapping
 
 type Json = dict[str, Any]
 
-_EVER = (datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 INTEGRATION = "SATSUMA"
+"""What the jobs of specs say of themselves in their jobType facet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +26,8 @@ class Continued:
     gone: tuple[str, ...]
 
 
-def earlier_events(reader: Reader, job_namespace: str) -> dict[str, Json]:
-    """The newest event of each job that a load of specs left, by the job's name."""
-    from lineagelog.read import Window
-
-    newest: dict[str, Run] = {}
-    for run in reader.runs(Window(*_EVER), namespace=job_namespace):
-        known = newest.get(run.job_name)
-        later = known is None or (run.last_event_time, run.first_event_time) >= (
-            known.last_event_time, known.first_event_time,
-        )  # fmt: skip
-        if (run.integration or "").upper() == INTEGRATION and later:
-            newest[run.job_name] = run
-    found: dict[str, Json] = {}
-    for name, run in newest.items():
-        window = Window(run.last_event_time, run.last_event_time + timedelta(microseconds=1))
-        for row in reader.events(window, job=name, namespace=job_namespace, content=True):
-            text = row.event if row.raw is None else row.raw
-            if row.run_id == run.run_id and text is not None:
-                found[name] = orjson.loads(text)
-    return found
-
-
 def continue_events(
-    events: Iterable[Json], earlier: dict[str, Json], *, time_given: bool, retire: datetime | None
+    events: Iterable[Json], earlier: Mapping[str, Json], *, time_given: bool, retire: datetime | None
 ) -> Continued:
     """Give the events of a changed job the id of a run of its own, and end the jobs that are gone, if asked to.
 

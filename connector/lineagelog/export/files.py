@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from lineagelog.errors import SettingsError
+from lineagelog.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,29 +20,30 @@ MANIFEST = ".lineagelog-export.json"
 def write_file(path: Path, content: bytes) -> None:
     """Replace a file as a whole: readers see the old or the new one, never a part.
 
-    Raises SettingsError if a folder is there, OSError if it cannot be written.
+    Raises SettingsError if a folder is there, InputError if it cannot be written.
     """
     if path.is_dir():
         raise SettingsError(f"{path} is a folder; give a file")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _staging(path.parent) as staging:
-        staged = staging / path.name
-        staged.write_bytes(content)
-        staged.replace(path)
+    with _named_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _staging(path.parent) as staging:
+            staged = staging / path.name
+            staged.write_bytes(content)
+            staged.replace(path)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files (content by name) into a folder; other files in it stay.
 
     A new folder appears whole; in one that is there all files are staged before the first is replaced. Raises
-    SettingsError if a file is in the way, OSError if it cannot be written.
+    SettingsError if a file is in the way, InputError if it cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file; --format files needs a folder")
     if not folder.exists():
         _make_folder(folder, files)
         return
-    with _staging(folder) as staging:
+    with _named_errors(folder), _staging(folder) as staging:
         for name, content in files.items():
             (staging / name).write_bytes(content)
         for name in files:
@@ -54,18 +55,30 @@ def renew_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     stale = _written_before(folder) - files.keys()
     manifest = json.dumps(sorted(files), indent=1, ensure_ascii=False).encode() + b"\n"
     write_folder(folder, {**files, MANIFEST: manifest})
-    for name in stale:
-        (folder / name).unlink(missing_ok=True)
+    with _named_errors(folder):
+        for name in stale:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _staging(folder.parent) as staging:
-        staged = staging / folder.name
-        staged.mkdir()
-        for name, content in files.items():
-            (staged / name).write_bytes(content)
-        staged.replace(folder)
+    with _named_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _staging(folder.parent) as staging:
+            staged = staging / folder.name
+            staged.mkdir()
+            for name, content in files.items():
+                (staged / name).write_bytes(content)
+            staged.replace(folder)
+
+
+@contextmanager
+def _named_errors(place: Path) -> Iterator[None]:
+    """Say which file could not be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"{error.filename or place}: cannot be written: {reason}") from None
 
 
 @contextmanager
