@@ -108,7 +108,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,
             host_names=settings.server.host_names,
-            figures=forwarding.figures if forwarding is not None else None,
+            samples=forwarding.samples if forwarding is not None else None,
         )
         server = HttpServer(app, **_listening(settings.server))
         if forwarding is not None:

@@ -1,4 +1,4 @@
-"""Forwarding beside the server: targets that `serve` forwards to on its own, and their figures for its metrics."""
+"""Forwarding beside the server: targets that `serve` forwards to on its own, and their samples for its metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .forward import open_any, require_any, status_row
 
 if TYPE_CHECKING:
     from lineagelog.forward import Background, ForwardTarget
-    from lineagelog.server import Figure
+    from lineagelog.metrics import Sample
     from lineagelog.store import LogStore
 
 _STOP_SECONDS: Final = 10.0
@@ -25,7 +25,7 @@ _STOP_SECONDS: Final = 10.0
 _FRESH: Final = 5.0
 """Seconds for which a look at the lag counts; at least 20 times as long as the look took."""
 _PATIENCE: Final = 2.0
-"""Seconds that a scrape waits for a new look before it gives the figures of the last one."""
+"""Seconds that a scrape waits for a new look before it gives those of the last one."""
 
 _log = structlog.get_logger(__name__)
 
@@ -66,20 +66,20 @@ class Beside:
             done = {"delivered": sent.delivered, "parked": sent.parked, "filtered": sent.filtered}
             _log.info("forwarding ends", action="forward", target=sent.target, finished=ended, **done)
 
-    def figures(self) -> Iterator[Figure]:
+    def samples(self) -> Iterator[Sample]:
         """Per target; those that need the database are missing while it cannot be asked."""
-        from lineagelog.server import Figure
+        from lineagelog.metrics import Sample
 
         for sent in self._background.sent:
             for outcome in ("delivered", "parked", "filtered"):
                 labels = {"target": sent.target, "outcome": outcome}
                 text = "Events that forwarding is done with, since the start"
-                yield Figure("lineagelog_forward_events", text, "counter", labels, getattr(sent, outcome))
+                yield Sample("lineagelog_forward_events", text, "counter", labels, getattr(sent, outcome))
             text = "1 while forwarding to the target is in trouble"
-            yield Figure("lineagelog_forward_failing", text, "gauge", {"target": sent.target}, bool(sent.problem))
+            yield Sample("lineagelog_forward_failing", text, "gauge", {"target": sent.target}, bool(sent.problem))
         for row in self._status.rows():
             for key, text in _OF_STATUS.items():
-                yield Figure(f"lineagelog_forward_{key}", text, "gauge", {"target": row["target"]}, row[key])
+                yield Sample(f"lineagelog_forward_{key}", text, "gauge", {"target": row["target"]}, row[key])
 
 
 _OF_STATUS: Final = {

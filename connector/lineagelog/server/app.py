@@ -13,6 +13,7 @@ import structlog
 from lineagelog.event.parse import Check
 from lineagelog.intake import Door
 from lineagelog.intake.group import place_of
+from lineagelog.metrics import Samples
 from lineagelog.postgres.pulse import pulse_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
@@ -22,7 +23,6 @@ from .answers import Answer, Headers, Refusal
 from .auth import Guard, credential
 from .body import Disconnected, Receive, drain
 from .limits import Limits
-from .metrics import Figures
 from .paths import RECEIVING
 from .reading import ANYBODYS, Reading, path_to_match
 from .receive import Receiver
@@ -170,21 +170,21 @@ def create_app(
     writers: int = 2,
     cors_origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
-    figures: Figures | None = None,
+    samples: Samples | None = None,
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
     Give the reader an engine of its own: reads must not take the connections of the ``writers``, which are one more.
     Without ``tokens`` everything is open to this machine: to loopback's names and ``host_names``, and to pages of
     ``cors_origins`` only.
-    ``check`` is strict mode's check of a decoded event. ``figures`` are shown with the server's own metrics.
+    ``check`` is strict mode's check of a decoded event. ``samples`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
     waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
     guard = Guard(tokens, waits)
     door = Door(store, check=check, max_event=limits.max_event, max_values=limits.max_values)
     receiver = Receiver(door, limits, guard, pool, writers, waits)
-    if figures is not None:
-        receiver.metrics.show(figures)
+    if samples is not None:
+        receiver.metrics.show(samples)
     reading = Reading(store, reader, receiver, guard, limits, waits)
     return App(receiver, reading, guard, Visitors(cors_origins, host_names), waits)
