@@ -26,7 +26,7 @@ from benchmarks.writers import Appending, create_store
 from lineagelog.intake import Door
 from lineagelog.kafka.cluster import Cluster
 from lineagelog.kafka.consumer import Worker
-from lineagelog.kafka.figures import Figures
+from lineagelog.kafka.metrics import WorkerMetrics
 from lineagelog.kafka.options import ConsumerOptions
 from lineagelog.store import LogStore, open_engine
 
@@ -64,9 +64,9 @@ def timed_consume(url: str, broker: Broker, topic: str, number: int) -> float:
     options = ConsumerOptions(brokers=broker.servers, topics=(topic,), group=f"bench-{number}")
     seen: list[tuple[float, int]] = []
 
-    def note(figures: Figures) -> None:
-        if not seen or seen[-1][1] != figures.stored:
-            seen.append((time.perf_counter(), figures.stored))
+    def note(metrics: WorkerMetrics) -> None:
+        if not seen or seen[-1][1] != metrics.stored:
+            seen.append((time.perf_counter(), metrics.stored))
 
     ends = Cluster(options).ends()
     Worker(Door(LogStore(engine, SCHEMA)), options, stop=threading.Event(), until=ends, report=note).run()

@@ -172,3 +172,19 @@ def test_help_needs_no_database_libraries() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["list", "runs"], ["analyse", "lineage_drift"]])
+def test_only_serve_needs_the_server(arguments: list[str], store_url: str) -> None:
+    """Commands that read the store import neither the framework nor the server below it."""
+    code = (
+        "import sys\n"
+        "from lineagelog.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'starlette', 'uvicorn', 'prometheus_client'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    environment = os.environ | {"LINEAGELOG_DATABASE": store_url}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr

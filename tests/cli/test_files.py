@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineagelog.errors import InputError
-from lineagelog.intake import Delivery, Tally, bulk, read_paths, total_size
+from lineagelog.intake import Delivery, Progress, bulk, read_paths, total_size
 
 _TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20)
 _EVENTS = st.lists(
@@ -96,15 +96,15 @@ def test_garbage_after_a_gzip_member_is_told(tmp_path: Path) -> None:
     assert len(problems) == 1
 
 
-def test_the_tally_counts_files_and_bytes(tmp_path: Path) -> None:
+def test_the_progress_counts_files_and_bytes(tmp_path: Path) -> None:
     """Bytes are those on disk, and what total_size foretold."""
     (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 1000))
     (tmp_path / "b.json").write_bytes(b"{}")
     (tmp_path / "notes.txt").write_text("no event")
-    tally = Tally()
-    assert len(list(read_paths([str(tmp_path)], tally=tally))) == 1001
-    assert (tally.files, tally.skipped, tally.problems) == (2, 1, 0)
-    assert total_size([str(tmp_path)]) == tally.size
+    progress = Progress()
+    assert len(list(read_paths([str(tmp_path)], progress=progress))) == 1001
+    assert (progress.files, progress.skipped, progress.problems) == (2, 1, 0)
+    assert total_size([str(tmp_path)]) == progress.size
     assert total_size(["-"]) is None
     assert total_size([str(tmp_path / "nothing")]) is None
 

@@ -64,7 +64,7 @@ def test_a_database_that_goes_and_comes_back(
     for number in range(2, 12):
         assert keeper.take([body(number)]) == {}
     assert keeper.database().startswith("away: the database cannot be reached")
-    assert keeper.figures.as_dict()["spooled"] == 12
+    assert keeper.metrics.as_dict()["spooled"] == 12
     own_postgres.start()
     wait_until(lambda: keeper.database() == "up")
     assert keeper.take([body(12)]) == {}
@@ -72,7 +72,7 @@ def test_a_database_that_goes_and_comes_back(
         assert connection.execute("SELECT count(*) FROM openlineage.ol_event").fetchone() == (13,)
         letter = "SELECT source, position, payload FROM openlineage.ol_dead_letter"
         assert connection.execute(letter).fetchall() == [("egeria", "c", b"no event")]
-    assert {key: keeper.figures.as_dict()[key] for key in ("stored", "dead", "spooled")} == {
+    assert {key: keeper.metrics.as_dict()[key] for key in ("stored", "dead", "spooled")} == {
         "stored": 13,
         "dead": 1,
         "spooled": 0,
@@ -87,7 +87,7 @@ def test_a_start_without_a_database(own_postgres: EmbeddedPostgres, tmp_path: Pa
     keeper, store = real_keeper(own_postgres.url, tmp_path / "spool", wait=10 * PATIENCE)
     assert keeper.take([body(1)]) == {}  # at once
     own_postgres.start()
-    wait_until(lambda: keeper.figures.as_dict()["stored"] == 1)
+    wait_until(lambda: keeper.metrics.as_dict()["stored"] == 1)
     assert keeper.close(PATIENCE)
     store.engine.dispose()
 
@@ -113,7 +113,7 @@ def test_a_stop_does_not_wait_for_the_database(kept: Kept) -> None:
 
 
 def test_a_second_start_drains_what_the_first_left(kept: Kept) -> None:
-    """The figures say how much there is before it is stored."""
+    """The metrics say how much there is before it is stored."""
     first = kept.keeper()
     kept.door.store.trouble = AWAY
     assert first.take([body(1), body(2)]) == first.take([body(3)]) == {}
@@ -121,11 +121,11 @@ def test_a_second_start_drains_what_the_first_left(kept: Kept) -> None:
     with capture_logs() as logs:
         second = kept.keeper()
     assert [line["events"] for line in logs if line["event"] == "events of an earlier run are in the spool"] == [3]
-    assert (second.figures.as_dict()["spooled"], second.database()) == (3, f"away: {AWAY}")
+    assert (second.metrics.as_dict()["spooled"], second.database()) == (3, f"away: {AWAY}")
     kept.door.store.trouble = None
     wait_until(lambda: second.database() == "up")
     assert sorted(kept.door.taken) == [body(1), body(2), body(3)]
-    assert second.figures.as_dict()["spooled"] == 0
+    assert second.metrics.as_dict()["spooled"] == 0
 
 
 def test_a_full_spool_refuses_with_a_clear_text(kept: Kept) -> None:
@@ -139,7 +139,7 @@ def test_a_full_spool_refuses_with_a_clear_text(kept: Kept) -> None:
     for text in failures.values():
         assert text.startswith(f"the event is not kept: the database is away ({AWAY}), and the spool ")
         assert text.endswith(f" is full: {len(body(1)) * 4} bytes")
-    assert keeper.figures.as_dict()["failed"] == len(failures)
+    assert keeper.metrics.as_dict()["failed"] == len(failures)
 
 
 def test_a_disk_that_refuses_is_told(kept: Kept) -> None:
@@ -211,14 +211,14 @@ def test_a_database_that_hangs_later_is_said_to(kept: Kept, monkeypatch: pytest.
 
 
 def test_refusals_are_told_once_in_a_while(kept: Kept) -> None:
-    """One line of the log, not one for each event; the figures have all."""
+    """One line of the log, not one for each event; the metrics have all."""
     keeper = kept.keeper(max_bytes=1)
     kept.door.store.trouble = AWAY
     with capture_logs() as logs:
         for number in range(20):
             assert list(keeper.take([body(number)])) == [0]
     assert [line["events"] for line in logs if line["event"] == "events refused"] == [1]
-    assert keeper.figures.as_dict()["failed"] == 20
+    assert keeper.metrics.as_dict()["failed"] == 20
 
 
 def test_an_array_is_its_events(kept: Kept) -> None:
@@ -227,7 +227,7 @@ def test_an_array_is_its_events(kept: Kept) -> None:
     assert keeper.take([b"[%s, %s]" % (body(1), body(2)), b"[]", b"[{", body(3)]) == {}
     assert kept.door.taken == [body(1), body(2), b"[{", body(3)]
     assert keeper.take([b" []\n"]) == {}
-    assert keeper.figures.as_dict()["stored"] == 4
+    assert keeper.metrics.as_dict()["stored"] == 4
 
 
 # --- being replaced ---------------------------------------------------------------------------------------------------
@@ -313,12 +313,12 @@ def test_one_events_trouble_is_not_the_others(kept: Kept, trouble: Exception) ->
         assert keeper.take([body(4)]) == {}
     assert kept.door.taken == [body(1), body(3), body(4)]
     assert keeper.database() == "up"
-    wait_until(lambda: keeper.figures.as_dict()["spooled"] == 2)
+    wait_until(lambda: keeper.metrics.as_dict()["spooled"] == 2)
     assert "secret" not in str(logs)
     kept.door.refused = {}
     assert keeper.close(PATIENCE)
     again = kept.keeper()
-    wait_until(lambda: again.figures.as_dict()["spooled"] == 0)
+    wait_until(lambda: again.metrics.as_dict()["spooled"] == 0)
     assert sorted(set(kept.door.taken)) == [body(1), body(2), body(3), body(4)]
 
 
@@ -332,7 +332,7 @@ def test_an_event_set_aside_does_not_hold_up_the_spool(kept: Kept) -> None:
     kept.door.store.trouble = None
     wait_until(lambda: len(kept.door.taken) == 3)
     wait_until(lambda: keeper.database() == "up")
-    assert (sorted(kept.door.taken), keeper.figures.as_dict()["spooled"]) == ([body(2), body(3), body(4)], 1)
+    assert (sorted(kept.door.taken), keeper.metrics.as_dict()["spooled"]) == ([body(2), body(3), body(4)], 1)
     assert keeper.take([body(5)]) == {}
     assert kept.door.taken[-1] == body(5)
 
@@ -341,7 +341,7 @@ def test_a_record_that_is_none_of_ours_becomes_a_dead_letter(kept: Kept) -> None
     """Drained as one event, whose parsing says what is wrong."""
     Spool(kept.folder).append(b"\xc1 something else")
     keeper = kept.keeper()
-    wait_until(lambda: keeper.figures.as_dict()["spooled"] == 0)
+    wait_until(lambda: keeper.metrics.as_dict()["spooled"] == 0)
     (taken,) = kept.door.taken
     assert (taken, isinstance(parse(taken), Rejected)) == (b"\xc1 something else", True)
 
@@ -380,5 +380,5 @@ def test_nothing_is_lost_whatever_fails(
     kept.door.troubles = []
     last = kept.keeper()
     wait_until(lambda: sent <= set(kept.door.taken))
-    wait_until(lambda: last.figures.as_dict()["spooled"] == 0)
+    wait_until(lambda: last.metrics.as_dict()["spooled"] == 0)
     kept.close()

@@ -193,7 +193,7 @@ def test_our_connector_joins_the_group_that_the_daemon_runs() -> None:
 def test_page_explains_every_metric(tmp_path: Path) -> None:
     """docs/egeria.md names each metric of the daemon, and no other."""
     page = (ROOT / "docs" / "egeria.md").read_text(encoding="utf-8")
-    section = page[page.index("### Figures") : page.index("### Sizing")]
+    section = page[page.index("### Metrics") : page.index("### Sizing")]
     defaults = Defaults(
         schema="s",
         spool_folder=tmp_path,

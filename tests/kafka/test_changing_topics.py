@@ -60,11 +60,11 @@ def test_partitions_are_added(topic: Topic, store: LogStore) -> None:
     """Records of a new partition are read from its first on, though they came before the worker knew of it."""
     admin = AdminClient({"bootstrap.servers": topic.broker.servers})
     with consuming(store, topic, kafka=QUICK | {"topic.metadata.refresh.interval.ms": 1000}) as running:
-        wait_until(lambda: len(running.worker.figures.lags) == 3)
+        wait_until(lambda: len(running.worker.metrics.lags) == 3)
         admin.create_partitions([NewPartitions(topic.name, 5)])[topic.name].result(PATIENCE)
         wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 5)
         topic.send((event(number) for number in range(10)), partition=4)
-        wait_until(lambda: len(running.worker.figures.lags) == 5)
+        wait_until(lambda: len(running.worker.metrics.lags) == 5)
         topic.send((event(number) for number in range(10, 20)), partition=4)
         wait_until(lambda: positions(store).get(4) == 20)
     assert letters(store) == []
@@ -84,5 +84,5 @@ def test_a_topic_that_is_made_anew_meanwhile(topic: Topic, store: LogStore) -> N
         wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 3)
         topic.send((event(number) for number in range(10, 30)), partition=0)
         wait_until(lambda: count(store) == 25)
-        assert running.worker.figures.dead == 0
+        assert running.worker.metrics.dead == 0
     prove_exactly_once(store, topic, 25, 0)

@@ -65,7 +65,7 @@ def test_until_the_end(topic: Topic, store: LogStore) -> None:
 
 
 def test_workers_as_processes(topic: Topic, store: LogStore) -> None:
-    """Two workers read everything once, and their figures add up."""
+    """Two workers read everything once, and their metrics add up."""
     topic.send([*(event(number) for number in range(2000)), *map(poison, range(7))])
     ran = consume(store, topic, "--workers", "2", "--json", "--kafka-option", "session.timeout.ms=6000")
     assert (ran.code, ran.json["read"], ran.json["stored"], ran.json["dead"]) == (1, 2007, 2000, 7), ran
@@ -200,7 +200,7 @@ def scrape(url: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.long), "2"])
 def test_metrics_and_status(topic: Topic, store: LogStore, tmp_path: Path, workers: str) -> None:
-    """Figures by verdict and lag per partition on the port that was asked for; `status` shows the group."""
+    """WorkerMetrics by verdict and lag per partition on the port that was asked for; `status` shows the group."""
     topic.send([*(event(n) for n in range(20)), poison(0), None], partition=1)
     options = ("--workers", workers, "--metrics-port", "0")
     with consume_process(store, topic, tmp_path / "log", *options) as running:

@@ -35,8 +35,8 @@ from .conftest import (
 def test_events_and_offsets_are_stored_together(topic: Topic, store: LogStore) -> None:
     """Every event of every partition is stored once; the offsets in the store are the ends; Kafka is told, too."""
     topic.send(event(number) for number in range(2000))
-    figures = consume_all(store, topic).figures
-    assert (figures.read, figures.stored, figures.records, figures.dead) == (2000, 2000, 2000, 0)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.read, metrics.stored, metrics.records, metrics.dead) == (2000, 2000, 2000, 0)
     prove_exactly_once(store, topic, 2000, 0)
     assert topic.committed() == topic.ends() == positions(store)
     assert {row.lag for row in rows(store)} == {0}
@@ -47,8 +47,8 @@ def test_a_second_run_reads_on_from_postgresql(topic: Topic, store: LogStore) ->
     topic.send([event(0), event(1), poison(0)], partition=0)
     consume_all(store, topic)
     topic.send([event(2), poison(1)], partition=0)
-    figures = consume_all(store, topic).figures
-    assert (figures.records, figures.stored, figures.duplicate, figures.dead) == (2, 1, 0, 1)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.records, metrics.stored, metrics.duplicate, metrics.dead) == (2, 1, 0, 1)
     prove_exactly_once(store, topic, 3, 2)
     assert {row.owner_epoch for row in rows(store)} == {2}
 
@@ -62,14 +62,14 @@ def test_another_store_reads_everything(topic: Topic, store: LogStore) -> None:
         connection.exec_driver_sql("DELETE FROM openlineage.ol_kafka_offset")
     store.forget()
     assert topic.committed() == {0: 2}
-    assert consume_all(store, topic).figures.stored == 2
+    assert consume_all(store, topic).metrics.stored == 2
 
 
 def test_poison_becomes_dead_letters_and_the_partition_goes_on(topic: Topic, store: LogStore) -> None:
     """What is no event is kept with topic, partition and offset; what comes after it is stored."""
     topic.send([event(0), b"{", event(1), b"", b"\xff\xfe{", event(2)], partition=1)
-    figures = consume_all(store, topic).figures
-    assert (figures.stored, figures.dead, sum(figures.reasons.values())) == (3, 3, 3)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.stored, metrics.dead, sum(metrics.reasons.values())) == (3, 3, 3)
     assert [(source, position, times) for _, source, position, times in letters(store)] == [
         ("kafka", f"{topic.name}/1/{offset}", 1) for offset in (1, 3, 4)
     ]
@@ -79,8 +79,8 @@ def test_poison_becomes_dead_letters_and_the_partition_goes_on(topic: Topic, sto
 def test_tombstones_are_passed_over_and_counted(topic: Topic, store: LogStore) -> None:
     """A record without a value is no event and no dead letter; the offset moves over it."""
     topic.send([None, event(0), None, None], partition=2)
-    figures = consume_all(store, topic).figures
-    assert (figures.records, figures.tombstones, figures.read, figures.dead) == (4, 3, 1, 0)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.records, metrics.tombstones, metrics.read, metrics.dead) == (4, 3, 1, 0)
     assert positions(store)[2] == 4
 
 
@@ -90,8 +90,8 @@ def test_batches_in_a_record_are_taken_apart(topic: Topic, store: LogStore) -> N
     envelope = json.dumps({"events": [json.loads(event(2)), json.loads(event(3))]}).encode()
     lines = b"\n".join((event(4), event(5)))
     topic.send([array, envelope, lines], partition=0)
-    figures = consume_all(store, topic).figures
-    assert (figures.records, figures.read, figures.stored, figures.dead) == (3, 7, 6, 1)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.records, metrics.read, metrics.stored, metrics.dead) == (3, 7, 6, 1)
     assert [position for *_, position, _ in letters(store)] == [f"{topic.name}/0/0[1]"]
     assert positions(store)[0] == 3
 
@@ -104,8 +104,8 @@ def test_compressed_values(topic: Topic, store: LogStore) -> None:
     topic.send([gzip.compress(event(3))[:-9], b"\x1f\x8b"], partition=0)
     topic.send([b"(\xb5/\xfd zstd"], partition=0, headers={"Content-Encoding": b"zstd"})
     topic.send([event(4)], partition=0, headers={"x": None, "content-encoding": b"identity"})
-    figures = consume_all(store, topic).figures
-    assert (figures.stored, dict(figures.reasons)) == (4, {"bad_encoding": 3})
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.stored, dict(metrics.reasons)) == (4, {"bad_encoding": 3})
 
 
 def test_compressed_topics_and_transactions(topic: Topic, store: LogStore) -> None:
@@ -119,8 +119,8 @@ def test_compressed_topics_and_transactions(topic: Topic, store: LogStore) -> No
             producer.produce(topic.name, event(number * 10 + member), partition=0)
         producer.flush(PATIENCE)
         producer.commit_transaction(30) if is_kept else producer.abort_transaction(30)
-    figures = consume_all(store, topic).figures
-    assert (figures.records, figures.stored) == (20, 20)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.records, metrics.stored) == (20, 20)
     prove_exactly_once(store, topic, 20, 0)
     assert positions(store)[0] == 33
 
@@ -137,8 +137,8 @@ def test_the_same_event_from_a_file_is_one_row(topic: Topic, store: LogStore) ->
     """Channels are alike: what came by file counts as duplicate from Kafka, other spelling included."""
     store.append([parse(event(0))])
     topic.send([json.dumps(json.loads(event(0)), indent=2).encode(), event(1)], partition=0)
-    figures = consume_all(store, topic).figures
-    assert (figures.stored, figures.duplicate) == (1, 1)
+    metrics = consume_all(store, topic).metrics
+    assert (metrics.stored, metrics.duplicate) == (1, 1)
     assert count(store) == 2
 
 
@@ -148,7 +148,7 @@ def test_several_topics(topic: Topic, store: LogStore) -> None:
     topic.send([event(0)], partition=0)
     other.send([event(1)], partition=0)
     options = ConsumerOptions(brokers=topic.broker.servers, topics=(topic.name, other.name), kafka=QUICK)
-    assert run_worker(store, options).figures.stored == 2
+    assert run_worker(store, options).metrics.stored == 2
     assert {(row.topic, row.next_offset) for row in rows(store) if row.next_offset} == {
         (topic.name, 1),
         (other.name, 1),
@@ -158,9 +158,9 @@ def test_several_topics(topic: Topic, store: LogStore) -> None:
 def test_latest_begins_at_the_end_once(topic: Topic, store: LogStore) -> None:
     """offset_reset = latest passes over what was there before the first claim, and nothing after it."""
     topic.send([event(0), event(1)], partition=0)
-    assert consume_all(store, topic, offset_reset="latest").figures.read == 0
+    assert consume_all(store, topic, offset_reset="latest").metrics.read == 0
     topic.send([event(2)], partition=0)
-    assert consume_all(store, topic, offset_reset="latest").figures.stored == 1
+    assert consume_all(store, topic, offset_reset="latest").metrics.stored == 1
     assert positions(store)[0] == 3
 
 
@@ -174,10 +174,10 @@ def test_records_that_retention_has_deleted(topic: Topic, store: LogStore, polic
     (deleted,) = admin.delete_records([TopicPartition(topic.name, 0, 8)]).values()
     assert deleted.result(PATIENCE).low_watermark == 8
     with capture_logs() as logs:
-        figures = consume_all(store, topic, offset_reset=policy).figures
+        metrics = consume_all(store, topic, offset_reset=policy).metrics
     (gap,) = [line for line in logs if line["log_level"] == "error"]
     assert (gap["next_offset"], gap["low"], gap["lost"], gap["partition"]) == (1, 8, 9 - expected, f"{topic.name}/0")
-    assert (figures.stored, figures.skipped) == (expected, 9 - expected)
+    assert (metrics.stored, metrics.skipped) == (expected, 9 - expected)
     assert positions(store)[0] == 10
 
 
@@ -192,8 +192,8 @@ def test_a_topic_that_was_made_anew(topic: Topic, store: LogStore) -> None:
     wait_until(lambda: len(admin.list_topics(topic.name, timeout=10).topics[topic.name].partitions) == 3)
     topic.send((event(number) for number in range(10, 20)), partition=0)
     with capture_logs() as logs:
-        figures = consume_all(store, topic).figures
-    assert figures.stored == 10
+        metrics = consume_all(store, topic).metrics
+    assert metrics.stored == 10
     assert [line["event"] for line in logs if line["log_level"] == "warning"] == [
         "the topic was made anew: beginning at its start"
     ] * 3
@@ -203,15 +203,15 @@ def test_a_topic_that_was_made_anew(topic: Topic, store: LogStore) -> None:
 def test_small_batches_do_not_wait(topic: Topic, store: LogStore) -> None:
     """An event alone is stored soon: the linger bounds the wait for company."""
     with consuming(store, topic) as running:
-        wait_until(lambda: len(running.worker.figures.lags) == 3)
+        wait_until(lambda: len(running.worker.metrics.lags) == 3)
         for number in range(3):
             topic.send([event(number)])
             wait_until(lambda number=number: count(store) == number + 1)  # type: ignore[misc]
-    assert running.worker.figures.batches == 3
+    assert running.worker.metrics.batches == 3
 
 
 def test_batches_are_bounded(topic: Topic, store: LogStore) -> None:
     """By number of events and by bytes."""
     topic.send((event(number, padding="x" * 1000) for number in range(100)), partition=0)
-    assert consume_all(store, topic, batch=10).figures.batches >= 10
-    assert consume_all(store, topic, batch_size=5000, group=str(uuid.uuid4())).figures.batches >= 20
+    assert consume_all(store, topic, batch=10).metrics.batches >= 10
+    assert consume_all(store, topic, batch_size=5000, group=str(uuid.uuid4())).metrics.batches >= 20

@@ -8,8 +8,7 @@ import tomllib
 from pathlib import Path
 
 from lineagelog.cli.consume import _options
-from lineagelog.kafka.figures import Figures
-from lineagelog.kafka.metrics import KafkaMetrics
+from lineagelog.kafka.metrics import KafkaMetrics, WorkerMetrics
 from lineagelog.settings import load_settings
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.kafka_offsets import Place
@@ -56,9 +55,10 @@ def test_the_settings(tmp_path: Path) -> None:
 
 def test_the_metrics() -> None:
     """The table names every metric that there is, and no other."""
-    figures = Figures(lags={Place("t", 0): (1, 2)})
-    figures.reasons["not_json"] = figures.failures["StoreUnavailable"] = 1
-    families = KafkaMetrics(lambda: figures, lambda: (1, 0)).collect()
+    metrics = WorkerMetrics()
+    metrics.lags = {Place("t", 0): (1, 2)}
+    metrics.append_failed("StoreUnavailable")
+    families = KafkaMetrics(lambda: metrics, lambda: (1, 0)).collect()
     there = {family.name + ("_total" if family.type == "counter" else "") for family in families}
     assert set(re.findall(r"`(lineagelog_[a-z_]+)", PAGE)) == there
 

@@ -36,7 +36,7 @@ SHORT = QUICK | {"max.poll.interval.ms": 6000}
 
 
 def has_claimed(worker: Worker, number: int = 3) -> bool:
-    return len(worker.figures.lags) == number
+    return len(worker.metrics.lags) == number
 
 
 @pytest.mark.long
@@ -51,8 +51,8 @@ def test_a_slow_database_does_not_cost_the_partitions(topic: Topic, store: LogSt
             time.sleep(8)  # what the broker counts is time
             assert count(store) == 0
             blocking.rollback()
-            wait_until(lambda: running.worker.figures.records == 3000)
-            assert (running.worker.figures.rebalances, running.worker.figures.fenced) == (1, 0)
+            wait_until(lambda: running.worker.metrics.records == 3000)
+            assert (running.worker.metrics.rebalances, running.worker.metrics.fenced) == (1, 0)
     prove_exactly_once(store, topic, 3000, 0)
 
 
@@ -65,13 +65,13 @@ def test_postgresql_restarts(topic: Topic, own_postgres: OwnPostgres) -> None:
         wait_until(lambda: count(store) > 0)
         own_postgres.signal(signal.SIGKILL)
         own_postgres.start()
-        wait_until(lambda: running.worker.figures.records == 1000)
+        wait_until(lambda: running.worker.metrics.records == 1000)
         own_postgres.signal(signal.SIGINT)
         topic.send([*(event(number) for number in range(1000, 1500)), *map(poison, range(20))])
-        wait_until(lambda: running.worker.figures.problem is not None)
+        wait_until(lambda: running.worker.metrics.problem is not None)
         own_postgres.start()
-        wait_until(lambda: running.worker.figures.records == 1520)
-        assert running.worker.figures.rebalances == 1
+        wait_until(lambda: running.worker.metrics.records == 1520)
+        assert running.worker.metrics.rebalances == 1
     waits = [line for line in logs if line["event"] == "storing waits for the database"]
     assert waits
     assert all("the database" in line["error"] for line in waits)
@@ -84,13 +84,13 @@ def test_database_away_at_the_start(topic: Topic, own_postgres: OwnPostgres) -> 
     topic.send(event(number) for number in range(10))
     own_postgres.signal(signal.SIGINT)
     with consuming(own_postgres.store, topic, kafka=SHORT) as running:
-        wait_until(lambda: running.worker.figures.problem is not None)
+        wait_until(lambda: running.worker.metrics.problem is not None)
         running.end()  # while it is away
     with consuming(own_postgres.store, topic, kafka=SHORT) as running:
-        wait_until(lambda: running.worker.figures.problem is not None)
+        wait_until(lambda: running.worker.metrics.problem is not None)
         own_postgres.start()
-        wait_until(lambda: running.worker.figures.records == 10)
-        assert running.worker.figures.rebalances == 1
+        wait_until(lambda: running.worker.metrics.records == 10)
+        assert running.worker.metrics.rebalances == 1
     prove_exactly_once(own_postgres.store, topic, 10, 0)
 
 
@@ -100,12 +100,12 @@ def test_broker_restarts(own_broker: OwnBroker, store: LogStore) -> None:
     topic = Topic(own_broker.broker, own_broker.broker.topic())
     with capture_logs() as logs, consuming(store, topic) as running:
         topic.send([*(event(number) for number in range(500)), *map(poison, range(5))])
-        wait_until(lambda: running.worker.figures.records == 505)
+        wait_until(lambda: running.worker.metrics.records == 505)
         own_broker.kill()
         wait_until(lambda: any(line["event"].startswith("Kafka: ") for line in logs))
         own_broker.start()
         topic.send([*(event(number) for number in range(500, 1000)), *map(poison, range(5, 10))])
-        wait_until(lambda: running.worker.figures.records >= 1010)
+        wait_until(lambda: running.worker.metrics.records >= 1010)
     assert [line for line in logs if line["event"].startswith("Kafka: ")]
     prove_exactly_once(store, topic, 1000, 10)
 
@@ -116,7 +116,7 @@ def test_stop_while_the_broker_is_away(own_broker: OwnBroker, store: LogStore) -
     topic = Topic(own_broker.broker, own_broker.broker.topic())
     topic.send([event(0)])
     with capture_logs() as logs, consuming(store, topic) as running:
-        wait_until(lambda: running.worker.figures.records == 1)
+        wait_until(lambda: running.worker.metrics.records == 1)
         own_broker.kill()
         wait_until(lambda: any(line["event"].startswith("Kafka: ") for line in logs))
         running.end()  # while it is away
@@ -130,8 +130,8 @@ def test_a_fenced_worker_reads_again_what_it_could_not_store(topic: Topic, store
         other.claim([Start(Place(topic.name, 0), 0, 0, None)])
         topic.send([event(0), poison(0), event(1)], partition=0)
         topic.send([event(2), poison(1)], partition=1)
-        wait_until(lambda: running.worker.figures.records == 5)
-        assert running.worker.figures.fenced >= 1
+        wait_until(lambda: running.worker.metrics.records == 5)
+        assert running.worker.metrics.fenced >= 1
     (fenced, *_) = [line for line in logs if line["event"].startswith("fenced")]
     assert f"{topic.name}/0 (now somebody else)" in fenced["error"]
     prove_exactly_once(store, topic, 3, 2)
@@ -141,13 +141,13 @@ def test_offsets_deleted_under_a_worker(topic: Topic, store: LogStore) -> None:
     """Who deletes the rows makes the group read again from the start; events stay single."""
     with consuming(store, topic) as running:
         topic.send([event(0), event(1)], partition=0)
-        wait_until(lambda: running.worker.figures.records == 2)
+        wait_until(lambda: running.worker.metrics.records == 2)
         with store.engine.begin() as connection:
             connection.exec_driver_sql("DELETE FROM openlineage.ol_kafka_offset")
         topic.send([event(2)], partition=0)
         wait_until(lambda: positions(store).get(0) == 3)
-        wait_until(lambda: running.worker.figures.records == 5)
-    assert (count(store), running.worker.figures.duplicate) == (3, 2)
+        wait_until(lambda: running.worker.metrics.records == 5)
+    assert (count(store), running.worker.metrics.duplicate) == (3, 2)
 
 
 def test_commit_whose_answer_is_lost(topic: Topic, store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,9 +164,9 @@ def test_commit_whose_answer_is_lost(topic: Topic, store: LogStore, monkeypatch:
 
     monkeypatch.setattr(LogStore, "_append_once", breaking)
     topic.send([event(0), poison(0), event(1)], partition=0)
-    figures = consume_all(store, topic).figures
+    metrics = consume_all(store, topic).metrics
     assert broken
-    assert (figures.records, figures.read, figures.stored, figures.dead) == (3, 3, 2, 1)
+    assert (metrics.records, metrics.read, metrics.stored, metrics.dead) == (3, 3, 2, 1)
     prove_exactly_once(store, topic, 2, 1)
 
 
@@ -182,8 +182,8 @@ def test_a_defect_costs_one_event(topic: Topic, store: LogStore, monkeypatch: py
     monkeypatch.setattr(LogStore, "append", failing)
     topic.send((event(number) for number in range(0, 40, 2)), partition=0)
     with capture_logs() as logs:
-        figures = consume_all(store, topic).figures
-    assert (figures.stored, dict(figures.reasons)) == (19, {"internal_error": 1})
+        metrics = consume_all(store, topic).metrics
+    assert (metrics.stored, dict(metrics.reasons)) == (19, {"internal_error": 1})
     assert letters(store) == [("internal_error", "kafka", f"{topic.name}/0/6", 1)]
     assert positions(store)[0] == 20
     assert "secret content" not in str(logs)
@@ -202,7 +202,7 @@ def test_a_defect_in_parsing_costs_one_event(topic: Topic, store: LogStore, monk
 
     monkeypatch.setattr(door, "parse", failing)
     topic.send((event(number) for number in range(0, 10, 2)), partition=0)
-    assert dict(consume_all(store, topic).figures.reasons) == {"internal_error": 1}
+    assert dict(consume_all(store, topic).metrics.reasons) == {"internal_error": 1}
     assert count(store) == 4
 
 
@@ -230,4 +230,4 @@ def test_workers_come_and_go(topic: Topic, store: LogStore) -> None:
         assert sent.is_set()
         wait_until(lambda: positions(store) == topic.ends())
     prove_exactly_once(store, topic, total, total // 200)
-    assert sum(worker.figures.stored for worker in workers) == total
+    assert sum(worker.metrics.stored for worker in workers) == total

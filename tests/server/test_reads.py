@@ -9,9 +9,11 @@ from urllib.parse import quote, urlencode
 import jsonschema_rs
 import pytest
 
-from lineagelog.server import create_app, openapi
+from lineagelog.analysis import analyses
+from lineagelog.server import create_app
 from lineagelog.server.paths import BATCH as BATCH_PATHS
 from lineagelog.server.paths import SINGLE
+from lineagelog.server.reading import openapi
 
 from .client import BATCH, LINEAGE, Response, encoded, event, request
 from .conftest import served
@@ -190,7 +192,8 @@ def test_every_route_is_documented_and_nothing_else(url: str) -> None:
     document = request(url, "/openapi.json").json
     own = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
     reads = {f"/api/v1/{name}" for name in (*READS, "summary", "status", "runs/{run_id}")}
-    assert set(document["paths"]) == set(SINGLE) | set(BATCH_PATHS) | own | reads
+    asked = {"/api/v1/analyses", *(f"/api/v1/analyses/{name}" for name in analyses())}
+    assert set(document["paths"]) == set(SINGLE) | set(BATCH_PATHS) | own | reads | asked
     fill(url)
     for path, operations in document["paths"].items():
         for method in operations:
@@ -207,6 +210,10 @@ def test_every_route_is_documented_and_nothing_else(url: str) -> None:
             for name in (*READS, "summary", "status", "runs/run-6", "runs?limit=x", "runs/none")
         ],
         ("/api/v1/events?content=true", None),
+        ("/api/v1/analyses", None),
+        ("/api/v1/analyses/lineage_drift", None),
+        ("/api/v1/analyses/blast_radius?dataset=orders&dataset_namespace=db&since=2026-03-01", None),
+        ("/api/v1/analyses/blast_radius", None),
         ("/healthz", None),
         ("/readyz", None),
         (LINEAGE, encoded(1)),
@@ -230,7 +237,7 @@ def test_answers_are_as_documented(url: str, path: str, body: bytes | None) -> N
 
 def test_documented_parameters_are_the_accepted_ones(url: str) -> None:
     """Every documented parameter is known to the server, and its message lists no other."""
-    for name in READS:
+    for name in (*READS, *(f"analyses/{name}" for name in analyses())):
         operation = openapi.document()["paths"][f"/api/v1/{name}"]["get"]
         documented = {parameter["name"] for parameter in operation["parameters"]}
         message = get(url, f"/api/v1/{name}", misspelt="1").json["message"]

@@ -57,7 +57,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def figures(background: Background) -> dict[tuple[str, ...], float]:
-    return {(each.name, *each.labels.values()): each.value for each in background.figures()}
+    return {(each.name, *each.labels.values()): each.value for each in background.samples()}
 
 
 @pytest.fixture

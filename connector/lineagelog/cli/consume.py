@@ -21,7 +21,7 @@ from .session import Session, warn_of_database
 
 if TYPE_CHECKING:
     from lineagelog.kafka.consumer import Worker
-    from lineagelog.kafka.figures import Figures
+    from lineagelog.kafka.metrics import WorkerMetrics
     from lineagelog.kafka.options import ConsumerOptions
     from lineagelog.kafka.supervisor import Link
     from lineagelog.settings import ConsumeSettings, Settings
@@ -63,7 +63,7 @@ StartTimeout = Annotated[
     typer.Option(metavar="SECONDS", help="Wait so long for brokers and topics at the start.", show_default="30"),
 ]
 MetricsPort = Annotated[
-    int | None, typer.Option(metavar="PORT", help="Serve figures for Prometheus here; 0 = a free port.")
+    int | None, typer.Option(metavar="PORT", help="Serve metrics for Prometheus here; 0 = a free port.")
 ]
 LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
 LogFormat = Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")]
@@ -109,9 +109,9 @@ def _consume(
     with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, _stopping() as stop:
         require_session(store.engine, "consume")
         url = store.engine.url.render_as_string(hide_password=False)
-        figures = _run(settings, url, options, stop, until_end=until_end)
-    print_json(figures.as_json()) if json else put(figures)
-    return FINDINGS if until_end and figures.dead else OK
+        metrics = _run(settings, url, options, stop, until_end=until_end)
+    print_json(metrics.as_json()) if json else put(metrics)
+    return FINDINGS if until_end and metrics.dead else OK
 
 
 def _pairs(given: list[str]) -> dict[str, str]:
@@ -176,9 +176,11 @@ def _stopping() -> Iterator[threading.Event]:
         yield stop
 
 
-def _run(settings: Settings, url: str, options: ConsumerOptions, stop: threading.Event, *, until_end: bool) -> Figures:
+def _run(
+    settings: Settings, url: str, options: ConsumerOptions, stop: threading.Event, *, until_end: bool
+) -> WorkerMetrics:
     from lineagelog.kafka.cluster import Cluster, Stopped
-    from lineagelog.kafka.figures import Figures
+    from lineagelog.kafka.metrics import WorkerMetrics
     from lineagelog.kafka.supervisor import Supervisor
 
     cluster = Cluster(options, stop)
@@ -186,16 +188,16 @@ def _run(settings: Settings, url: str, options: ConsumerOptions, stop: threading
         cluster.check()
         until = cluster.ends() if until_end else None
     except Stopped:
-        return Figures()
+        return WorkerMetrics()
     if options.workers == 1:
         with _worker(settings, url, options, stop=stop, until=until) as worker:
-            with _metrics(settings.consume, lambda: worker.figures, lambda: (1, 0)):
+            with _metrics(settings.consume, lambda: worker.metrics, lambda: (1, 0)):
                 worker.run()
-            return worker.figures
+            return worker.metrics
     supervisor = Supervisor(partial(_work, settings, url, options, until), options.workers)
-    with _metrics(settings.consume, supervisor.figures, lambda: (supervisor.running, supervisor.restarts)):
+    with _metrics(settings.consume, supervisor.metrics, lambda: (supervisor.running, supervisor.restarts)):
         supervisor.run(stop)
-    return supervisor.figures()
+    return supervisor.metrics()
 
 
 @contextmanager
@@ -219,17 +221,17 @@ def _worker(settings: Settings, url: str, options: ConsumerOptions, **more: Any)
 
 @contextmanager
 def _metrics(
-    settings: ConsumeSettings, figures: Callable[[], Figures], workers: Callable[[], tuple[int, int]]
+    settings: ConsumeSettings, metrics: Callable[[], WorkerMetrics], workers: Callable[[], tuple[int, int]]
 ) -> Iterator[None]:
     if settings.metrics_port is None:
         yield
         return
     import structlog
 
-    from lineagelog.exposition import served
     from lineagelog.kafka.metrics import KafkaMetrics
+    from lineagelog.metrics import served
 
-    with served(KafkaMetrics(figures, workers), settings.metrics_host, settings.metrics_port) as url:
+    with served(KafkaMetrics(metrics, workers), settings.metrics_host, settings.metrics_port) as url:
         structlog.get_logger(__name__).info("metrics are served", action="metrics", url=url)
         yield
 
@@ -248,7 +250,7 @@ def _work(settings: Settings, url: str, options: ConsumerOptions, until: Until, 
     try:
         with _worker(settings, url, options, stop=stop, number=number, until=until, report=link.report) as worker:
             worker.run()
-            link.tell(worker.figures)
+            link.tell(worker.metrics)
     except LineageLogError as error:
         structlog.get_logger(__name__).error("worker fails", action="consume", error=str(error))
         sys.exit(ERROR)

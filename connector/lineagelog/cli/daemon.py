@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lineagelog.store import LogStore
 
 _CONNECTIONS = 3
-"""Of a connector: for events, for what was spooled, and for its figures."""
+"""Of a connector: for events, for what was spooled, and for its metrics."""
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +50,7 @@ def _daemon(
         str | None, typer.Option(metavar="CLASS", help="The platform's main class, else its manifest's.")
     ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(metavar="PORT", help="Serve figures for Prometheus here; 0 = a free port.")
+        int | None, typer.Option(metavar="PORT", help="Serve metrics for Prometheus here; 0 = a free port.")
     ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, console or json.")] = None,
@@ -102,7 +102,7 @@ def _metrics(settings: DaemonSettings, connectors: Connectors) -> Iterator[None]
     import structlog
 
     from lineagelog.egeria.metrics import DaemonMetrics
-    from lineagelog.exposition import served
+    from lineagelog.metrics import served
 
     with served(DaemonMetrics(connectors), settings.metrics_host, settings.metrics_port) as url:
         structlog.get_logger(__name__).info("metrics are served", action="metrics", url=url)

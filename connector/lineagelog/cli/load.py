@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,53 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lineagelog.errors import InputError
-    from lineagelog.intake import Delivery, Door, Outcome, Tally
+    from lineagelog.intake import Delivery, Door, Outcome, Progress, Tally
     from lineagelog.settings import IntakeSettings
 
 _WORTH_STATISTICS: Final = 1000
 """New events after which queries are planned anew."""
 _TOLD: Final = 10
 """Refused events that are named; the others are counted."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What became of the events so far."""
-
-    begin: float = field(default_factory=time.monotonic)
-    read: int = 0
-    stored: int = 0
-    duplicate: int = 0
-    expired: int = 0
-    dead: int = 0
-
-    def add(self, outcomes: list[Outcome]) -> None:
-        """Count the outcomes of a batch."""
-        self.read += len(outcomes)
-        for outcome in outcomes:
-            name = outcome.verdict.value
-            setattr(self, name, getattr(self, name) + 1)
-
-    @property
-    def seconds(self) -> float:
-        """Since the load began."""
-        return time.monotonic() - self.begin
-
-    def __str__(self) -> str:
-        return (
-            f"read {self.read} stored {self.stored} duplicate {self.duplicate} "
-            f"expired {self.expired} dead {self.dead} in {self.seconds:.2f} s"
-        )
-
-    def as_json(self, tally: Tally) -> dict[str, Any]:
-        """The words of the closing line as keys (`in` in seconds), and the counts of files."""
-        verdicts = ("read", "stored", "duplicate", "expired", "dead")
-        return {name: getattr(self, name) for name in verdicts} | {
-            "in": round(self.seconds, 3),
-            "files": tally.files,
-            "skipped_files": tally.skipped,
-            "unreadable_files": tally.problems,
-        }
 
 
 def register(app: typer.Typer) -> None:
@@ -90,49 +48,57 @@ def _load(
     JSON (one event, an array or {"events": […]}), NDJSON, these as .gz, Egeria's *.openlineageevent files. An event
     that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
     """
-    from lineagelog.intake import Tally
+    from lineagelog.intake import Progress, Tally
 
-    settings, tally = session.settings.intake, Tally()
+    settings, progress = session.settings.intake, Progress()
     check = session.check()
     with session.store(create=True, pool_size=settings.writers) as store:
         from lineagelog.intake import Door
 
-        counts = Counts()
+        tally = Tally()
         door = Door(store, check=check, max_event=settings.max_event, max_values=settings.max_event_values)
-        _load_into(door, paths, settings, counts, tally)
-        if counts.stored >= _WORTH_STATISTICS:
+        _load_into(door, paths, settings, tally, progress)
+        if tally.stored >= _WORTH_STATISTICS:
             from lineagelog.store import gather_statistics
 
             gather_statistics(store.engine, store.schema)
-    return _finish(counts, tally, as_json=json)
+    return _finish(tally, progress, as_json=json)
 
 
-def _load_into(door: Door, paths: list[str], settings: IntakeSettings, counts: Counts, tally: Tally) -> None:
+def _load_into(door: Door, paths: list[str], settings: IntakeSettings, tally: Tally, progress: Progress) -> None:
     from lineagelog.intake import load, read_paths
 
-    with _progress(paths, counts, tally) as update:
-        deliveries = read_paths(paths, tally=tally, on_problem=_tell_problem, max_event=settings.max_event)
+    with _progress(paths, tally, progress) as update:
+        deliveries = read_paths(paths, progress=progress, on_problem=_tell_problem, max_event=settings.max_event)
         positions: deque[str] = deque()  # of the events that are on their way
         try:
             noted = _noting(deliveries, positions)
             batches = load(door, noted, source="file", batch=settings.batch, connections=settings.writers)
             for outcomes in batches:
-                _tell_dead(outcomes, [positions.popleft() for _ in outcomes], counts.dead)
-                counts.add(outcomes)
+                _tell_dead(outcomes, [positions.popleft() for _ in outcomes], tally.dead)
+                tally.count(outcomes)
                 update()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"interrupted: {counts}; run it again to go on, nothing is stored twice") from None
+            raise KeyboardInterrupt(f"interrupted: {tally}; run it again to go on, nothing is stored twice") from None
 
 
-def _finish(counts: Counts, tally: Tally, *, as_json: bool) -> int:
-    if tally.skipped:
-        tell(f"passed over {tally.skipped} files that are not event files by their names")
-    if counts.dead > _TOLD:
-        tell(f"{counts.dead - _TOLD} more were refused: lineagelog dead-letters list")
-    print_json(counts.as_json(tally)) if as_json else put(counts)
-    if tally.problems and not tally.files:
+def _finish(tally: Tally, progress: Progress, *, as_json: bool) -> int:
+    if progress.skipped:
+        tell(f"passed over {progress.skipped} files that are not event files by their names")
+    if tally.dead > _TOLD:
+        tell(f"{tally.dead - _TOLD} more were refused: lineagelog dead-letters list")
+    print_json(tally.as_json() | _files(progress)) if as_json else put(tally)
+    if progress.problems and not progress.files:
         return ERROR
-    return FINDINGS if counts.dead or tally.problems else OK
+    return FINDINGS if tally.dead or progress.problems else OK
+
+
+def _files(progress: Progress) -> dict[str, int]:
+    return {
+        "files": progress.files,
+        "skipped_files": progress.skipped,
+        "unreadable_files": progress.problems,
+    }
 
 
 def _tell_problem(problem: InputError) -> None:
@@ -155,7 +121,7 @@ def _tell_dead(outcomes: list[Outcome], positions: list[str], already: int) -> N
 
 
 @contextmanager
-def _progress(paths: list[str], counts: Counts, tally: Tally) -> Iterator[Callable[[], None]]:
+def _progress(paths: list[str], tally: Tally, progress: Progress) -> Iterator[Callable[[], None]]:
     """A bar with the rate, for somebody who watches; the returned function moves it."""
     if not sys.stderr.isatty():
         yield lambda: None
@@ -166,11 +132,11 @@ def _progress(paths: list[str], counts: Counts, tally: Tally) -> Iterator[Callab
     from lineagelog.intake import total_size
 
     columns = (BarColumn(), DownloadColumn(), TextColumn("{task.description}", markup=False), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total_size(paths))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total_size(paths))
 
         def update() -> None:
-            rate = counts.read / max(counts.seconds, 0.001)
-            progress.update(task, completed=tally.size, description=f"{counts.read:,} events, {rate:,.0f}/s")
+            rate = tally.read / max(tally.seconds, 0.001)
+            bar.update(task, completed=progress.size, description=f"{tally.read:,} events, {rate:,.0f}/s")
 
         yield update

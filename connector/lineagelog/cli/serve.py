@@ -92,6 +92,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
         patience=_PATIENCE,
+        analysis_time=settings.analyse.time_limit,
     )
     url = store.engine.url.render_as_string(hide_password=False)
     engine = open_engine(url, pool_size=_READERS, patience=_PATIENCE)
@@ -107,7 +108,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
             writers=settings.intake.writers,
             cors_origins=settings.server.cors_origins,
             host_names=settings.server.host_names,
-            figures=running.figures if running is not None else None,
+            samples=running.samples if running is not None else None,
         )
         server = HttpServer(app, **_listening(settings.server))
         if running is not None:

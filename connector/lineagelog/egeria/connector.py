@@ -10,11 +10,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 import structlog
-from msgspec import Struct
 
 from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.event.strict import strict_check
-from lineagelog.intake import Door
+from lineagelog.intake import Door, Tally
 from lineagelog.intake.group import place_of as code_place_of
 from lineagelog.shown import line_for_people, mask_text
 from lineagelog.spec import specification
@@ -22,8 +21,8 @@ from lineagelog.spool import Spool
 from lineagelog.store import LogStore
 
 from .configuration import Defaults, Options, read_options
-from .figures import Figures
 from .keeper import Keeper
+from .metrics import ConnectorMetrics, State
 from .spools import note_destination
 
 _CONNECT_SECONDS: Final = 5
@@ -90,21 +89,21 @@ class Connector:
         return said
 
     def refresh(self, waiting: int) -> dict[str, Any]:
-        """The figures; ``waiting``: events that nobody has taken yet."""
+        """The counts; ``waiting``: events that nobody has taken yet."""
         if self._keeper is None:
             raise SettingsError(f"the connector {self.options.name} is not started")
-        return {**self._keeper.figures.as_dict(), **self._state(self._keeper), "waiting": waiting}
+        return {**self._keeper.metrics.as_dict(), **self._state(self._keeper), "waiting": waiting}
 
     def retire(self) -> dict[str, Any]:
         """Take no more events; what is in the spool is stored while the process runs, and then all is given back.
 
-        Returns at once with the last figures, nothing if it was not started.
+        Returns at once with the last counts, nothing if it was not started.
         """
         keeper, self._keeper = self._keeper, None
         if keeper is None:
             return {}
         keeper.retire()
-        said = {**keeper.figures.as_dict(), "waiting": 0, "database": keeper.database(ask=False)}
+        said = {**keeper.metrics.as_dict(), "waiting": 0, "database": keeper.database(ask=False)}
         _log.info("connector stopped", action="connector", connector=self.options.name, **said)
         return said
 
@@ -112,7 +111,7 @@ class Connector:
         options = self.options
         return {
             "store": options.destination,
-            "spooled": keeper.figures.as_dict()["spooled"],
+            "spooled": keeper.metrics.as_dict()["spooled"],
             "database": keeper.database(),
         }
 
@@ -120,23 +119,6 @@ class Connector:
 def _give_back(store: LogStore, then: Callable[[], None]) -> None:
     store.engine.dispose()
     then()
-
-
-class State(Struct, frozen=True):
-    """What is to be seen of all instances of the connectors of one name, from the start of the process."""
-
-    name: str
-    starts: int
-    counts: Counter[str]
-    """``stored`` and so on, ``failed``, of all instances; ``spooled`` of those that have something in a spool."""
-    reasons: Counter[str]
-    failures: Counter[str]
-    spool_bytes: int
-    spool_max_bytes: int
-    age: float | None
-    """Of the last event when it was stored, in seconds."""
-    is_up: bool
-    """Whether the database was there when it was last seen; no, without an instance that is started."""
 
 
 class Connectors:
@@ -157,7 +139,7 @@ class Connectors:
         self._lock = threading.Lock()
         self._keepers: dict[Keeper, str] = {}
         """All that have not given back what they have, with the names of their connectors."""
-        self._past: dict[str, Figures] = {}
+        self._past: dict[str, ConnectorMetrics] = {}
         """Of the keepers that have."""
         self._starts: Counter[str] = Counter()
         self._hurry = False
@@ -215,19 +197,22 @@ class Connectors:
         present = {known.keeper for known in list(self._connectors.values())}
         return [self._state(name, open_ones[name], past.get(name), present) for name in names]
 
-    def _state(self, name: str, keepers: list[Keeper], past: Figures | None, present: set[Keeper | None]) -> State:
-        figures = [keeper.figures for keeper in keepers] + ([past] if past is not None else [])
+    def _state(
+        self, name: str, keepers: list[Keeper], past: ConnectorMetrics | None, present: set[Keeper | None]
+    ) -> State:
+        metrics = [keeper.metrics for keeper in keepers] + ([past] if past is not None else [])
         counts: Counter[str] = Counter()
-        for each in figures:
+        tally = Tally()
+        for each in metrics:
+            tally.add(each)
             counts.update({key: value for key, value in each.as_dict().items() if isinstance(value, int)})
-        ages = [age for keeper in keepers if (age := keeper.figures.as_dict()["last_event_age_seconds"]) is not None]
+        ages = [age for keeper in keepers if (age := keeper.metrics.as_dict()["last_event_age_seconds"]) is not None]
         at_work = [keeper for keeper in keepers if keeper in present]
         return State(
             name=name,
             starts=self._starts[name],
             counts=counts,
-            reasons=sum((each.reasons for each in figures), Counter()),
-            failures=sum((each.failures for each in figures), Counter()),
+            tally=tally,
             spool_bytes=sum(keeper.spool_bytes() or 0 for keeper in keepers),
             spool_max_bytes=sum(keeper.spool_max_bytes for keeper in at_work),
             age=ages[-1] if ages else None,
@@ -304,7 +289,7 @@ class Connectors:
         with self._lock:
             name = self._keepers.pop(keeper, None)
             if name is not None:
-                self._past.setdefault(name, Figures()).add(keeper.figures)
+                self._past.setdefault(name, ConnectorMetrics()).add(keeper.metrics)
 
 
 def shown(error: BaseException) -> str:

@@ -28,10 +28,9 @@ from lineagelog.intake import MAX_REQUEST, Door, split
 from lineagelog.intake.group import place_of
 from lineagelog.spool import HEADER_BYTES, Spool, SpoolReader, count_records
 
-from .figures import Figures
+from .metrics import SOURCE, ConnectorMetrics
 from .patience import Question, Seldom
 
-SOURCE: Final = "egeria"
 """The transport's name in dead letters."""
 _AWAY: Final = (StoreUnavailable, StoreReadOnly, StoreNotCreated, StoreTooNew, SettingsError)
 """Nothing can be stored now. PartitionMissing is one of them by birth, but it is the trouble of single events."""
@@ -79,7 +78,7 @@ class Keeper:
         when all is over; ``first_look``: seconds that `open` waits for the database's first answer."""
         self._door, self._spool, self._ensure, self._wait, self._name = door, spool, ensure, wait, name
         self._release, self._first_look = release, first_look
-        self.figures = Figures()
+        self.metrics = ConnectorMetrics()
         self._ready = False
         self._away: str | None = None
         self._hurry = threading.Event()
@@ -108,7 +107,7 @@ class Keeper:
         that can never hold a store, and SpoolError.
         """
         left = count_records(self._spool.folder, _size_of)
-        self.figures.spooled(left)
+        self.metrics.spooled(left)
         self._drainer.start()
         if not self._looked.wait(self._first_look):
             self._begin_spooling(_SILENT)
@@ -238,7 +237,7 @@ class Keeper:
         except SpoolError as error:
             failures = dict.fromkeys(range(len(bodies)), self._lost(error))
         if failures:
-            self.figures.failed(len(failures))
+            self.metrics.failed(len(failures))
             if (events := self._refusals.admit(len(failures))) is not None:
                 said = {"events": events, "error": next(iter(failures.values()))}
                 _log.error("events refused", action="spool", connector=self._name, **said)
@@ -279,11 +278,11 @@ class Keeper:
         try:
             outcomes = self._door.take(events, source=SOURCE, positions=positions)
         except Exception as error:
-            self.figures.append_failed(type(error).__name__)
+            self.metrics.append_failed(type(error).__name__)
             if isinstance(error, StoreNotCreated):
                 self._forget()
             raise
-        self.figures.count(outcomes)
+        self.metrics.count(outcomes)
 
     def _apart(self, bodies: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
         """The single events and their places: a daemon passes on an array as it came, as one event."""
@@ -306,7 +305,7 @@ class Keeper:
     def _spool_all(self, bodies: Sequence[bytes], *, is_kept: bool = False) -> None:
         """``is_kept``: they are in the spool already, and are acknowledged next, so that it may be full."""
         self._spool.append(msgspec.msgpack.encode(bodies), may_exceed=is_kept)
-        self.figures.spooled(len(bodies))
+        self.metrics.spooled(len(bodies))
 
     def _lost(self, error: SpoolError) -> str:
         return f"the event is not kept: the database is away ({self._away or 'or refuses it'}), and {error}"
@@ -328,7 +327,7 @@ class Keeper:
                 if woken or self.spool_bytes():
                     self._empty()
             if self._retired.is_set():
-                _log.info("all is given back", action="connector", connector=self._name, **self.figures.as_dict())
+                _log.info("all is given back", action="connector", connector=self._name, **self.metrics.as_dict())
         finally:
             self._spool.close()
             self._release()
@@ -421,13 +420,13 @@ class Keeper:
             if refused:
                 self._spool_all(refused, is_kept=True)
             reader.ack(len(records))
-            self.figures.spooled(-len(bodies))
+            self.metrics.spooled(-len(bodies))
             drained, aside = drained + len(bodies) - len(refused), aside + len(refused)
             left -= sum(HEADER_BYTES + len(record) for record in records)
         if drained:
             _log.info("events of the spool are stored", action="drain", connector=self._name, events=drained)
         if not reader.peek(1):
-            self.figures.spool_is_empty()
+            self.metrics.spool_is_empty()
         return aside
 
     def _deliver(self, bodies: list[bytes]) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 from .bulk import Delivery, load
 from .door import MAX_EVENT, MAX_REQUEST, Door, Outcome
-from .files import Tally, read_paths, total_size
+from .files import Progress, read_paths, total_size
 from .framing import (
     BadCompressionError,
     Framed,
@@ -14,6 +14,7 @@ from .framing import (
     too_large,
 )
 from .group import GroupCommit, Lanes, Submission
+from .tally import Tally
 
 __all__ = [
     "MAX_EVENT",
@@ -26,6 +27,7 @@ __all__ = [
     "Inflater",
     "Lanes",
     "Outcome",
+    "Progress",
     "Submission",
     "Tally",
     "TooLargeError",

@@ -37,7 +37,7 @@ _JSON: Final = msgspec.json.Decoder(msgspec.Raw)
 
 
 @dataclass(slots=True)
-class Tally:
+class Progress:
     """How far the reading is; kept up to date by `read_paths`."""
 
     files: int = 0
@@ -57,7 +57,7 @@ def _raise(problem: InputError) -> NoReturn:
 def read_paths(
     paths: Iterable[str],
     *,
-    tally: Tally | None = None,
+    progress: Progress | None = None,
     on_problem: Callable[[InputError], None] = _raise,
     max_event: int = MAX_EVENT,
 ) -> Iterator[Delivery]:
@@ -72,17 +72,17 @@ def read_paths(
     reading goes on with the next file. By default the first problem is raised. A line longer than ``max_event`` bytes
     is delivered cut off just beyond that limit, so that the door refuses it.
     """
-    tally = tally if tally is not None else Tally()
+    progress = progress if progress is not None else Progress()
     for path in paths:
         try:
-            for file in _files(path, tally):
+            for file in _files(path, progress):
                 try:
-                    yield from _read_file(file, tally, max_event)
+                    yield from _read_file(file, progress, max_event)
                 except InputError as problem:
-                    tally.problems += 1
+                    progress.problems += 1
                     on_problem(problem)
         except InputError as problem:
-            tally.problems += 1
+            progress.problems += 1
             on_problem(problem)
 
 
@@ -93,13 +93,13 @@ def total_size(paths: Iterable[str]) -> int | None:
         try:
             if path == STDIN or not (is_file(Path(path)) or is_folder(Path(path))):
                 return None
-            total += sum(Path(file).stat().st_size for file in _files(path, Tally()))
+            total += sum(Path(file).stat().st_size for file in _files(path, Progress()))
         except (InputError, OSError):
             return None
     return total
 
 
-def _files(path: str, tally: Tally) -> Iterator[str]:
+def _files(path: str, progress: Progress) -> Iterator[str]:
     """The files of a path: itself, or those of the folder."""
     if path == STDIN or not is_folder(Path(path)):
         yield path
@@ -116,14 +116,14 @@ def _files(path: str, tally: Tally) -> Iterator[str]:
             if is_wanted and (file.is_file() or not file.exists()):  # not a pipe, which might never end
                 yield str(file)
             else:
-                tally.skipped += 1
+                progress.skipped += 1
 
 
-def _read_file(path: str, tally: Tally, max_event: int) -> Iterator[Delivery]:
+def _read_file(path: str, progress: Progress, max_event: int) -> Iterator[Delivery]:
     name = "stdin" if path == STDIN else os.fsencode(path).decode("utf-8", "replace")
     with _problems_named(name), _opened(path) as raw:
-        tally.files += 1
-        stream = _inflated(io.BufferedReader(_Counted(raw, tally), _CHUNK))
+        progress.files += 1
+        stream = _inflated(io.BufferedReader(_Counted(raw, progress), _CHUNK))
         is_lines = path == STDIN or path.lower().removesuffix(".gz").endswith(_LINE_SUFFIXES)
         yield from _numbered(_lines(stream, max_event), name) if is_lines else _read_any(stream, name, max_event)
 
@@ -155,12 +155,12 @@ def _cause(error: Exception) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """Counts what is read into the tally."""
+    """Counts what is read into the progress."""
 
-    def __init__(self, raw: Any, tally: Tally) -> None:
+    def __init__(self, raw: Any, progress: Progress) -> None:
         # a pipe's events are handed on as they come, not when a buffer is full
         self._fill = getattr(raw, "readinto1", None) or raw.readinto
-        self._tally = tally
+        self._progress = progress
 
     def readable(self) -> bool:
         """It is."""
@@ -169,7 +169,7 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill the buffer from the file."""
         count = self._fill(buffer) or 0
-        self._tally.size += count
+        self._progress.size += count
         return count
 
 

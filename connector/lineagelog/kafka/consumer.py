@@ -11,7 +11,6 @@ import os
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from lineagelog.store.ledgers.kafka_offsets import Claim, KafkaOffsets, LostPlac
 
 from .batch import Batch, Record
 from .cluster import Cluster, answered, topic_id_of
-from .figures import Figures
+from .metrics import WorkerMetrics
 from .options import ConsumerOptions, text_of
 from .records import Headers, Item, items_of
 from .tasks import ClaimPlaces, Once, StoreBatch, Stored, refusal
@@ -97,7 +96,7 @@ class Holding:
 class Worker:
     """Consumes until it is stopped, or until its group has stored all before ``until``.
 
-    run() keeps ``figures`` up to date, and calls ``report`` with them several times a second.
+    run() keeps ``metrics`` up to date, and calls ``report`` with them several times a second.
     """
 
     def __init__(
@@ -108,9 +107,9 @@ class Worker:
         stop: threading.Event,
         number: int = 0,
         until: Mapping[Place, int] | None = None,
-        report: Callable[[Figures], None] = lambda _: None,
+        report: Callable[[WorkerMetrics], None] = lambda _: None,
     ) -> None:
-        self.figures = Figures()
+        self.metrics = WorkerMetrics()
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._door, self._options, self._stop, self._until, self._report = door, options, stop, until, report
         self._offsets = KafkaOffsets(door.store.engine, door.store.schema, options.group, self.owner)
@@ -119,7 +118,6 @@ class Worker:
         self._writer = Writer()
         self._held: dict[Place, Holding] = {}
         self._batch = Batch()
-        self._failures: Counter[str] = self.figures.failures
         self._is_paused = self._is_dry = self._is_done = False
         self._record_size = _USUAL_SIZE
         self._ends: dict[Place, int] = {}
@@ -155,7 +153,7 @@ class Worker:
                 self._hand_over(patience=0)
         self._is_dry = len(messages) < room
         self._look_around()
-        self._report(self.figures)
+        self._report(self.metrics)
 
     def _room(self) -> int:
         """How many records to ask for: by what was seen last, they will not be much more than a batch may hold."""
@@ -212,7 +210,7 @@ class Worker:
             batch, self._batch = self._batch, Batch()
             self._record_size = batch.size // max(len(batch.records), 1)
             then: Callable[[Any], None] = lambda result: self._stored(batch, result)  # noqa: E731
-            self._writer.submit(StoreBatch(self._door.store, self._offsets, batch, self._failures, then))
+            self._writer.submit(StoreBatch(self._door.store, self._offsets, batch, self.metrics.append_failed, then))
         if patience and self._is_full is not self._is_paused:
             self._is_paused = self._is_full
             self._pause(self._active(), is_paused=self._is_paused)
@@ -232,17 +230,14 @@ class Worker:
             (self._consumer.pause if is_paused else self._consumer.resume)(partitions)
 
     def _stored(self, batch: Batch, result: Stored | Exception) -> None:
-        figures = self.figures
+        metrics = self.metrics
         if isinstance(result, LostPlaces):
             self._fenced(result)
         elif isinstance(result, Stored):
-            figures.batches += 1
-            figures.records += len(batch.records)
-            figures.tombstones += sum(1 for record in batch.records if not record.items)
-            figures.reasons.update(result.reasons)
-            for verdict, count in result.verdicts.items():
-                figures.read += count
-                setattr(figures, verdict, getattr(figures, verdict) + count)
+            metrics.batches += 1
+            metrics.records += len(batch.records)
+            metrics.tombstones += sum(1 for record in batch.records if not record.items)
+            metrics.count(result.outcomes)
             self._hint({place: span.after for place, span in batch.spans.items()})
         elif not isinstance(result, Dropped):
             raise result
@@ -259,7 +254,7 @@ class Worker:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Take partitions, paused until they are claimed: only then is known where to read."""
-        self.figures.rebalances += 1
+        self.metrics.rebalances += 1
         consumer.incremental_assign([TopicPartition(each.topic, each.partition, 0) for each in partitions])
         consumer.pause(partitions)
         places = _places(partitions)
@@ -286,7 +281,7 @@ class Worker:
 
     def _forget(self, places: Iterable[Place]) -> None:
         for place in places:
-            for known in (self._held, self._ends, self.figures.lags):
+            for known in (self._held, self._ends, self.metrics.lags):
                 known.pop(place, None)
 
     def _claim(self) -> None:
@@ -300,7 +295,9 @@ class Worker:
         is_ours: Callable[[Place], bool] = lambda place: self._held.get(place) is due[place]  # noqa: E731
         then: Callable[[Any], None] = lambda result: self._claimed(due, result)  # noqa: E731
         reset = self._options.offset_reset
-        self._writer.submit(ClaimPlaces(self._cluster, self._offsets, flags, reset, is_ours, self._failures, then))
+        self._writer.submit(
+            ClaimPlaces(self._cluster, self._offsets, flags, reset, is_ours, self.metrics.append_failed, then)
+        )
 
     def _claimed(self, asked: Mapping[Place, Holding], result: dict[Place, Claim] | Exception) -> None:
         if isinstance(result, Exception) and not isinstance(result, LineageLogError):
@@ -315,7 +312,7 @@ class Worker:
                 holding.state, holding.is_out_of_range = State.ACTIVE, False
                 holding.epoch, holding.topic_id = claim.epoch, claim.topic_id
                 holding.position = holding.stored = claim.next_offset
-                self.figures.skipped += claim.skipped
+                self.metrics.skipped += claim.skipped
         missing = [str(place) for place in asked if place not in claims and place in self._held]
         if missing and not isinstance(result, Dropped):
             self._say_once("partitions cannot be asked where they begin", action="claim", partitions=missing)
@@ -340,7 +337,7 @@ class Worker:
         Kafka will tell that they are another's. If it does not, the claim was a mistake, and is made again.
         """
         if lost.places:
-            self.figures.fenced += 1
+            self.metrics.fenced += 1
             _log.warning("fenced: nothing of the batch was stored", action="store", error=str(lost))
         delays = dict.fromkeys(self._active(), 0.0)
         for place in lost.places:
@@ -369,8 +366,8 @@ class Worker:
         active = self._active()
         if active and not self._asked_ends and self._is_time("ends", _ENDS_EVERY):
             self._asked_ends = self._cluster.ask_ends(active)
-        self.figures.problem = self._writer.problem
-        self.figures.lags = {place: (self._held[place].stored, self._ends.get(place)) for place in active}
+        self.metrics.problem = self._writer.problem
+        self.metrics.lags = {place: (self._held[place].stored, self._ends.get(place)) for place in active}
         is_idle = self._writer.pending == 0
         if active and self._writer.problem is None and self._is_time("tell", _TELL_EVERY):
             epochs, ends = {place: self._held[place].epoch for place in active}, dict(self._ends)
@@ -378,9 +375,9 @@ class Worker:
         if self._until is not None and is_idle and not self._batch and self._is_time("until", _ASK_EVERY):
             self._writer.submit(Once(self._offsets.positions, self._check_until))
         if self._is_time("log", _LOG_EVERY, at_first=False):
-            figures = self.figures
-            counts = {"records": figures.records, "stored": figures.stored, "dead": figures.dead, "lag": figures.lag}
-            _log.info("consumed", action="consume", **counts, problem=figures.problem)
+            metrics = self.metrics
+            counts = {"records": metrics.records, "stored": metrics.stored, "dead": metrics.dead, "lag": metrics.lag}
+            _log.info("consumed", action="consume", **counts, problem=metrics.problem)
 
     def _look_for_new_topics(self) -> None:
         """Claim again what is another topic of the same name now: the client goes on in it where the old one was."""
@@ -426,9 +423,9 @@ class Worker:
         closing = threading.Thread(target=self._consumer.close, name="lineagelog-kafka-close", daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
-        self._report(self.figures)
+        self._report(self.metrics)
         _log.info(
-            "stopped", action="stop", finished=finished, left=not closing.is_alive(), records=self.figures.records
+            "stopped", action="stop", finished=finished, left=not closing.is_alive(), records=self.metrics.records
         )
 
 

@@ -1,4 +1,4 @@
-"""Several workers as processes: starts them, again if they crash, passes signals on, adds up their figures."""
+"""Several workers as processes: starts them, again if they crash, passes signals on, adds up their metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import structlog
 
-from .figures import Figures
+from .metrics import WorkerMetrics
 
 _FIRST_DELAY: Final = 1.0
 _LAST_DELAY: Final = 30.0
@@ -32,7 +32,7 @@ type Main = Callable[[int, "Link"], None]
 
 
 class Link:
-    """A worker's end: tells its figures now and then, and learns that it is to stop, even by the supervisor's death."""
+    """A worker's end: tells its metrics now and then, and learns that it is to stop, even by the supervisor's death."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -52,16 +52,16 @@ class Link:
         threading.Thread(target=watch, name="lineagelog-kafka-link", daemon=True).start()
         return stop
 
-    def report(self, figures: Figures) -> None:
-        """Tell the figures, not too often."""
+    def report(self, metrics: WorkerMetrics) -> None:
+        """Tell the metrics, not too often."""
         if (now := time.monotonic()) >= self._next:
             self._next = now + _REPORT_EVERY
-            self.tell(figures)
+            self.tell(metrics)
 
-    def tell(self, figures: Figures) -> None:
-        """Tell the figures."""
+    def tell(self, metrics: WorkerMetrics) -> None:
+        """Tell the metrics."""
         with contextlib.suppress(OSError):
-            self._connection.send(figures)
+            self._connection.send(metrics)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class _Child:
     begun: float = 0.0
     due: float = 0.0
     delay: float = _FIRST_DELAY
-    last: Figures = field(default_factory=Figures)
+    last: WorkerMetrics = field(default_factory=WorkerMetrics)
     is_finished: bool = False
 
 
@@ -81,15 +81,14 @@ class Supervisor:
 
     A worker that ends with an error or by a signal is started again, after a second if it had run for a minute, else
     after twice the delay of the last time. What it had counted since it reported last, half a second at most, is not
-    in the figures.
+    in the metrics.
     """
 
     def __init__(self, main: Main, count: int) -> None:
         self._main = main
         self._context = multiprocessing.get_context("spawn")
         self._children = [_Child(number) for number in range(count)]
-        self._begin = time.monotonic()
-        self._ended = Figures()
+        self._ended = WorkerMetrics()
         self.restarts = 0
         self._lock = threading.Lock()
 
@@ -98,10 +97,10 @@ class Supervisor:
         """Workers whose process lives."""
         return sum(1 for child in self._children if child.process is not None and child.process.is_alive())
 
-    def figures(self) -> Figures:
+    def metrics(self) -> WorkerMetrics:
         """Of all workers since the start. For any thread."""
         with self._lock:
-            return Figures.sum([self._ended, *(child.last for child in self._children)], self._begin)
+            return WorkerMetrics.sum([self._ended, *(child.last for child in self._children)])
 
     def run(self, stop: threading.Event) -> None:
         """Supervise until all have finished or ``stop`` is set; a stop takes nine seconds at most."""
@@ -136,12 +135,12 @@ class Supervisor:
             if connection not in ready:
                 continue
             try:
-                figures = connection.recv()
+                metrics = connection.recv()
             except (EOFError, OSError):
                 child.connection = None  # closed: the process ends
             else:
                 with self._lock:
-                    child.last = figures
+                    child.last = metrics
 
     def _bury(self) -> None:
         for child in self._children:
@@ -152,7 +151,7 @@ class Supervisor:
             process.join()
             with self._lock:
                 self._ended.add(child.last.ended())
-                child.last = Figures()
+                child.last = WorkerMetrics()
             child.process = None
             if process.exitcode == 0:
                 child.is_finished = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -11,6 +10,8 @@ from msgspec import Struct, structs
 
 from lineagelog.errors import ClaimLost, LineageLogError
 from lineagelog.event.model import Event, Reason, Rejected
+from lineagelog.intake import Outcome
+from lineagelog.intake.door import outcomes
 from lineagelog.intake.group import place_of
 from lineagelog.store import LogStore, Verdict
 from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Place, Start
@@ -25,27 +26,25 @@ _DEFECT_TRIES: Final = 3
 _log = structlog.get_logger(__name__)
 
 type Then = Callable[[Any], None]
+type Failed = Callable[[str], None]
+"""Is told the kind of an error, each time that something cannot be stored."""
 
 
 class Stored(Struct):
     """What became of a batch."""
 
-    verdicts: Counter[str]
-    reasons: Counter[str]
-    """Of the dead letters."""
+    outcomes: list[Outcome]
 
 
 class StoreBatch:
     """Store a batch and move its offsets. Result: Stored, LostPlaces, Dropped."""
 
-    def __init__(
-        self, store: LogStore, offsets: KafkaOffsets, batch: Batch, failures: Counter[str], then: Then
-    ) -> None:
+    def __init__(self, store: LogStore, offsets: KafkaOffsets, batch: Batch, failed: Failed, then: Then) -> None:
         self.batch = batch
         self.then = then
         self._store, self._offsets = store, offsets
-        self._failures = failures
-        self._stored = Stored(Counter(), Counter())
+        self._failed = failed
+        self._stored = Stored([])
 
     def run(self, writer: Writer) -> Stored:
         """Until it is stored. Raises LostPlaces, Dropped; then a part may be stored that defects had split off."""
@@ -67,9 +66,10 @@ class StoreBatch:
             except LineageLogError:
                 raise
             except AdvancedBefore:
-                self._count(
-                    batch, [Verdict.DEAD if isinstance(i, Rejected) else Verdict.STORED for i in batch.items], {}
-                )
+                self._stored.outcomes += [
+                    Outcome(Verdict.DEAD if isinstance(item, Rejected) else Verdict.STORED, item)
+                    for item in batch.items
+                ]
                 return
             except Exception as error:  # a defect of ours must neither end the worker nor hold up the partition
                 self._failed(type(error).__name__)
@@ -86,17 +86,7 @@ class StoreBatch:
             positions=batch.positions,
             in_transaction=lambda connection: self._offsets.advance(connection, moves),
         )
-        self._count(batch, appended.verdicts, appended.refusals)
-
-    def _failed(self, name: str) -> None:
-        self._failures[name] += 1
-
-    def _count(self, batch: Batch, verdicts: Any, refusals: Mapping[int, Rejected]) -> None:
-        self._stored.verdicts.update(verdict.value for verdict in verdicts)
-        for index, item in enumerate(batch.items):
-            found = refusals.get(index, item)
-            if isinstance(found, Rejected):
-                self._stored.reasons[found.reason.value] += 1
+        self._stored.outcomes += outcomes(items, appended)
 
 
 def _refused(batch: Batch, error: Exception | None) -> Batch:
@@ -128,11 +118,11 @@ class ClaimPlaces:
         places: Mapping[Place, bool],
         reset: str,
         is_ours: Callable[[Place], bool],
-        failures: Counter[str],
+        failed: Failed,
         then: Then,
     ) -> None:
         self.then = then
-        self._cluster, self._offsets, self._failures = cluster, offsets, failures
+        self._cluster, self._offsets, self._failed = cluster, offsets, failed
         self._is_ours = is_ours
         """Whether Kafka has not taken the partition away since: to claim it then would only disturb its new owner."""
         self._places, self._reset = places, reset
@@ -157,9 +147,6 @@ class ClaimPlaces:
 
     def _begin(self, extent: Extent) -> int:
         return extent.low if self._reset == "earliest" else extent.high
-
-    def _failed(self, name: str) -> None:
-        self._failures[name] += 1
 
     def _settled(self, writer: Writer, claim: Claim, extent: Extent) -> Claim:
         """The claim, put where Kafka has records if it has none there any more."""

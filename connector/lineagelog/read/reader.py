@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
@@ -11,12 +11,14 @@ from uuid import UUID
 from msgspec import structs
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Engine, Select, Text, cast, func, literal, select
 
+from lineagelog.analysis import Analysis
 from lineagelog.event.run_ids import stored_run_id
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
 
 from . import making
+from .analyses import TIME_LIMIT, Answer, ask
 from .bound import Bound
 from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_job
 from .cursor import Key
@@ -193,6 +195,18 @@ class Reader:
     def column_lineage(self, hashes: Iterable[UUID | None]) -> dict[UUID, Any]:
         """The column lineage (members ``fields`` and ``dataset`` of the facet) with these hashes, decoded."""
         return self._contents(tables.LINEAGE_VERSION_TABLE, hashes)
+
+    def ask(
+        self,
+        analysis: Analysis[Any],
+        window: Window,
+        values: Mapping[str, str],
+        *,
+        as_of: datetime | None = None,
+        time_limit: timedelta = TIME_LIMIT,
+    ) -> Answer:
+        """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
+        return ask(self._engine, self._schema, analysis, window, values, as_of=as_of, time_limit=time_limit)
 
     def status(self) -> Status:
         """Figures of the whole store, for the operator."""

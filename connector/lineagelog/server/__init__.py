@@ -2,7 +2,6 @@
 
 from .app import App, create_app
 from .limits import Limits
-from .metrics import Figure
 from .serve import HttpServer, check_tls, run_server
 
-__all__ = ["App", "Figure", "HttpServer", "Limits", "check_tls", "create_app", "run_server"]
+__all__ = ["App", "HttpServer", "Limits", "check_tls", "create_app", "run_server"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreError, StoreReadOnly, StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
@@ -23,11 +23,29 @@ _JSON: Final = (b"content-type", b"application/json")
 
 
 class Answer(Struct, frozen=True):
-    """A whole response."""
+    """A whole response, itself an ASGI application."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
+
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+        """Send it."""
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Problem(Struct, frozen=True):
+    """The body of every refusal."""
+
+    code: int
+    message: str
+    reason: str
+    path: str | None
+    """JSON path in the event."""
+    retriable: bool
+    parameter: str | UnsetType = UNSET
+    """The one that is refused."""
 
 
 class Refusal(LineageLogError):
@@ -54,15 +72,14 @@ class Refusal(LineageLogError):
     def answer(self) -> Answer:
         """The response."""
         place = f" at {self.path}" if self.path else ""
-        body: dict[str, Any] = {
-            "code": self.status,
-            "message": f"{self.reason}{place}: {self}",
-            "reason": self.reason,
-            "path": self.path,
-            "retriable": self.retry_after is not None or self.status == 408 or self.status >= 500,
-        }
-        if self.parameter is not None:
-            body["parameter"] = self.parameter
+        body = Problem(
+            code=self.status,
+            message=f"{self.reason}{place}: {self}",
+            reason=self.reason,
+            path=self.path,
+            retriable=self.retry_after is not None or self.status == 408 or self.status >= 500,
+            parameter=UNSET if self.parameter is None else self.parameter,
+        )
         headers = self.headers
         if self.retry_after is not None:
             headers = (*headers, (b"retry-after", str(self.retry_after).encode()))

@@ -1,4 +1,4 @@
-"""The ASGI application: receiving paths go straight to the receiver, all others to the routes."""
+"""The ASGI application: receiving paths go straight to the receiver, all others to the framework."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import structlog
 from lineagelog.event.parse import Check
 from lineagelog.intake import Door
 from lineagelog.intake.group import place_of
+from lineagelog.metrics import Samples
 from lineagelog.postgres.pulse import pulse_of
 from lineagelog.read import Reader
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.tokens import Tokens
 
-from .answers import Answer, Refusal
+from .answers import Answer, Headers, Refusal
 from .auth import Guard, credential
 from .body import Disconnected, Receive, drain
 from .limits import Limits
-from .metrics import Figures
 from .paths import RECEIVING
+from .reading import ANYBODYS, Reading, path_to_match
 from .receive import Receiver
-from .routes import ANYBODYS, Routes
 from .visitors import Visitors, check_host
 from .waits import Waits
 
@@ -38,9 +38,9 @@ _log = structlog.get_logger(__name__)
 class App:
     """An ASGI application over one log store; made by create_app()."""
 
-    def __init__(self, receiver: Receiver, routes: Routes, guard: Guard, visitors: Visitors, waits: Waits) -> None:
+    def __init__(self, receiver: Receiver, reading: Reading, guard: Guard, visitors: Visitors, waits: Waits) -> None:
         self.receiver = receiver
-        self.routes = routes
+        self.reading = reading
         self.guard = guard
         self._visitors, self._waits = visitors, waits
         self.drain_seconds = 30.0
@@ -57,10 +57,7 @@ class App:
             await self._live(receive, send)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
-        path, token = scope["path"], None
-        if path.startswith(_TOKEN_PREFIX):
-            token, _, rest = path[len(_TOKEN_PREFIX) :].partition("/")
-            path = f"/{rest}"
+        token, path = _without_token(scope["path"])
         headers = dict(scope["headers"])
         route = "other"
         is_batch = RECEIVING.get(path)
@@ -72,7 +69,8 @@ class App:
                 route = "batch" if is_batch else "single"
                 answer = await self._receive(scope["method"], token, headers, receive, is_batch)
             else:
-                route, answer = await self.routes.answer(scope, path, token or credential(headers))
+                await self._read(scope, receive, send, token, headers)
+                return
         except Refusal as refusal:
             answer = refusal.answer
         except Disconnected:
@@ -83,6 +81,17 @@ class App:
         self.receiver.metrics.answered(route, answer.status)
         cors = self._visitors.cors(headers, is_open=self.guard.is_open, receiving=is_batch is not None)
         await _send(send, answer, cors)
+
+    async def _read(self, scope: Any, receive: Any, send: Any, token: str | None, headers: dict[bytes, bytes]) -> None:
+        state = {"token": token or credential(headers), "label": "other"}
+        _, path = _without_token(path_to_match(scope))
+        cors = self._visitors.cors(headers, is_open=self.guard.is_open, receiving=False)
+        passing = _Passing(send, cors)
+        try:
+            await self.reading({**scope, "path": path, "state": state}, receive, passing)
+        except Exception as error:  # a defect, and answered
+            _log.error("request failed", action="request", route=state["label"], error=place_of(error))
+        self.receiver.metrics.answered(str(state["label"]), passing.status)
 
     async def _check_visitor(self, scope: Any, path: str, headers: dict[bytes, bytes], receive: Receive) -> None:
         """Refuse foreign names and pages before anything is done for them."""
@@ -116,10 +125,33 @@ class App:
         if not stopped:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
         self._waits.close()
-        self.routes.close()
+        self.reading.close()
         self.guard.close()
         self.receiver.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+class _Passing:
+    """Passes a response on with headers that it gets besides, and knows its status."""
+
+    def __init__(self, send: Any, headers: Headers) -> None:
+        self._send, self._headers = send, headers
+        self.status = 500
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self._headers:
+                message = {**message, "headers": (*message["headers"], *self._headers)}
+        await self._send(message)
+
+
+def _without_token(path: str) -> tuple[str | None, str]:
+    """The token that a path begins with, and the rest of the path."""
+    if not path.startswith(_TOKEN_PREFIX):
+        return None, path
+    token, _, rest = path[len(_TOKEN_PREFIX) :].partition("/")
+    return token, f"/{rest}"
 
 
 async def _send(send: Any, answer: Answer, cors: tuple[tuple[bytes, bytes], ...]) -> None:
@@ -138,21 +170,21 @@ def create_app(
     writers: int = 2,
     cors_origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
-    figures: Figures | None = None,
+    samples: Samples | None = None,
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
     Give the reader an engine of its own: reads must not take the connections of the ``writers``, which are one more.
     Without ``tokens`` everything is open to this machine: to loopback's names and ``host_names``, and to pages of
     ``cors_origins`` only.
-    ``check`` is strict mode's check of a decoded event. ``figures`` are shown with the server's own metrics.
+    ``check`` is strict mode's check of a decoded event. ``samples`` are shown with the server's own metrics.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
     waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
     guard = Guard(tokens, waits)
     door = Door(store, check=check, max_event=limits.max_event, max_values=limits.max_values)
     receiver = Receiver(door, limits, guard, pool, writers, waits)
-    if figures is not None:
-        receiver.metrics.show(figures)
-    routes = Routes(store, reader, receiver, guard, limits, waits)
-    return App(receiver, routes, guard, Visitors(cors_origins, host_names), waits)
+    if samples is not None:
+        receiver.metrics.show(samples)
+    reading = Reading(store, reader, receiver, guard, limits, waits)
+    return App(receiver, reading, guard, Visitors(cors_origins, host_names), waits)

@@ -10,6 +10,7 @@ from lineagelog.intake import MAX_EVENT, MAX_REQUEST
 from lineagelog.intake.door import MAX_VALUES
 from lineagelog.intake.framing import MAX_EVENTS
 from lineagelog.intake.group import MAX_BATCH, MAX_WAITING, MAX_WAITING_BYTES
+from lineagelog.read.analyses import TIME_LIMIT
 
 HEAD_BYTES: Final = 64 * 1024
 """Most bytes of a request's line and headers."""
@@ -43,6 +44,8 @@ class Limits(Struct, frozen=True):
     """How long a request waits for the database before that is asked whether it lives; if not, it gets 503."""
     answer_timeout: float = 120.0
     """How long it waits for one that lives (503)."""
+    analysis_time: float = TIME_LIMIT.total_seconds()
+    """How long an analysis may take (503)."""
     keep_alive: int = 75
     """How long an idle connection stays open."""
     max_page: int = 1000

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from lineagelog.event.model import Event, Rejected
-from lineagelog.intake.door import Append
+from lineagelog.intake import Tally
+from lineagelog.intake.door import Append, outcomes
+from lineagelog.metrics import Samples, event_families, sample_families
 from lineagelog.store import Appended
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -22,43 +22,15 @@ _SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-class Figure(Struct, frozen=True):
-    """One number of somebody else's work beside the server."""
+class Metrics(Collector):
+    """What one server counts; the names are a promise to dashboards."""
 
-    name: str
-    """Without the ``_total`` that the exposition gives to counters."""
-    help: str
-    kind: Literal["counter", "gauge"]
-    labels: Mapping[str, str]
-    """The same keys for all figures of a name."""
-    value: float
-
-
-type Figures = Callable[[], Iterable[Figure]]
-"""Asked at every scrape, on a thread; must answer soon and not raise."""
-
-
-class Metrics:
-    """The counters of one server; the names are a promise to dashboards."""
-
-    def __init__(self, waiting: Callable[[], int], held: Callable[[], int]) -> None:
+    def __init__(self, source: str, waiting: Callable[[], int], held: Callable[[], int]) -> None:
+        self._source, self._tally = source, Tally()
+        self._beside: Samples = tuple
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._events = Counter(
-            "lineagelog_events", "Events by what became of them", ["source", "verdict"], registry=registry
-        )
-        self._dead = Counter(
-            "lineagelog_dead_letters", "Refused events by reason", ["source", "reason"], registry=registry
-        )
-        self._notices = Counter(
-            "lineagelog_notices",
-            "Parts of accepted events that were passed over or repaired",
-            ["code"],
-            registry=registry,
-        )
-        self._failures = Counter(
-            "lineagelog_append_failures", "Transactions that could not be stored", ["error"], registry=registry
-        )
+        registry.register(self)
         self._seconds = Histogram(
             "lineagelog_append_seconds", "Time of a transaction", buckets=_SECONDS, registry=registry
         )
@@ -68,9 +40,14 @@ class Metrics:
         Gauge("lineagelog_receiving_bytes", "Bytes of requests being read", registry=registry).set_function(held)
         self._children: dict[tuple[str, int], Any] = {}
 
-    def show(self, figures: Figures) -> None:
+    def show(self, samples: Samples) -> None:
         """From now on expose these, too."""
-        self.registry.register(_Shown(figures))
+        self._beside = samples
+
+    def collect(self) -> Iterator[Metric]:
+        """What became of events, and what works beside the server."""
+        yield from event_families(self._source, self._tally)
+        yield from sample_families(self._beside())
 
     def counted(self, append: Append) -> Append:
         """The same append, with its time and its results counted."""
@@ -80,25 +57,14 @@ class Metrics:
             try:
                 appended = append(items, source=source)
             except Exception as error:
-                self._failures.labels(type(error).__name__).inc()
+                self._tally.append_failed(type(error).__name__)
                 raise
             self._seconds.observe(perf_counter() - begin)
             self._sizes.observe(len(items))
-            self._count(items, appended, source)
+            self._tally.count(outcomes(items, appended))
             return appended
 
         return counting
-
-    def _count(self, items: Sequence[Event | Rejected], appended: Appended, source: str) -> None:
-        for verdict, number in Tally(appended.verdicts).items():
-            self._events.labels(source, verdict.value).inc(number)
-        for index, item in enumerate(items):
-            item = appended.refusals.get(index, item)
-            if isinstance(item, Rejected):
-                self._dead.labels(source, item.reason.value).inc()
-            else:
-                for notice in item.notices:
-                    self._notices.labels(notice.code).inc()
 
     def answered(self, route: str, status: int) -> None:
         """Count an answer."""
@@ -110,19 +76,3 @@ class Metrics:
     def text(self) -> bytes:
         """The exposition."""
         return generate_latest(self.registry)
-
-
-class _Shown(Collector):
-    def __init__(self, figures: Figures) -> None:
-        self._figures = figures
-
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """The figures of one scrape, those of a name together."""
-        families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
-        for each in self._figures():
-            family = families.get(each.name)
-            if family is None:
-                make = CounterMetricFamily if each.kind == "counter" else GaugeMetricFamily
-                family = families[each.name] = make(each.name, each.help, labels=list(each.labels))
-            family.add_metric(list(each.labels.values()), each.value)
-        yield from families.values()

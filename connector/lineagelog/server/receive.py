@@ -63,7 +63,7 @@ class Receiver:
         self._pool = pool
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reader = BodyReader(limits, pool)
-        self.metrics = Metrics(lambda: self.group.waiting, lambda: self._reader.budget.held)
+        self.metrics = Metrics(SOURCE, lambda: self.group.waiting, lambda: self._reader.budget.held)
         self.group = Lanes(self._lane(writers), self._lane(1))
         self._heavy = asyncio.Semaphore(1)
         """One heavy request at a time is parsed and stored: what it takes in memory is not multiplied."""

@@ -28,7 +28,8 @@ class Waits:
     def __init__(self, beats: Beats, patience: float, limit: float) -> None:
         """Ask after ``patience`` seconds; give up after ``limit`` seconds though the database lives."""
         self._beats, self._patience, self._limit = beats, patience, limit
-        self._waiting: dict[asyncio.Future[Any], float] = {}
+        self._waiting: dict[asyncio.Future[Any], tuple[float, float]] = {}
+        """Since when, and for how long at most."""
         self._refusals: dict[asyncio.Future[Any], Refusal] = {}
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="lineagelog-pulse")
         self._task: asyncio.Task[None] | None = None
@@ -43,9 +44,9 @@ class Waits:
             self._task.cancel()
         self._asking.shutdown(wait=False, cancel_futures=True)
 
-    async def wait[T](self, future: asyncio.Future[T]) -> T:
-        """The result. Raises Refusal if it was given up."""
-        self._waiting[future] = time.monotonic()
+    async def wait[T](self, future: asyncio.Future[T], seconds: float | None = None) -> T:
+        """The result, waited for as long as a request waits, or so many seconds. Raises Refusal if it was given up."""
+        self._waiting[future] = time.monotonic(), self._limit if seconds is None else seconds
         try:
             return await future
         except asyncio.CancelledError:
@@ -57,14 +58,16 @@ class Waits:
             self._waiting.pop(future, None)
             self._refusals.pop(future, None)
 
-    async def ask[T](self, pool: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any) -> T:
+    async def ask[T](
+        self, pool: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any, seconds: float | None = None
+    ) -> T:
         """The answer of a thread of the pool."""
-        return await self.wait(asyncio.get_running_loop().run_in_executor(pool, question, *arguments))
+        return await self.wait(asyncio.get_running_loop().run_in_executor(pool, question, *arguments), seconds)
 
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(_LOOK)
-            self._give_up(self._limit, "the database took too long")
+            self._give_up(None, "the database took too long")
             if self._oldest() < self._patience:
                 continue
             with contextlib.suppress(RuntimeError):  # the threads of a stopping server are ended
@@ -73,11 +76,16 @@ class Waits:
 
     def _oldest(self) -> float:
         """Seconds of the longest wait: the first that began."""
-        return time.monotonic() - next(iter(self._waiting.values())) if self._waiting else 0.0
+        return time.monotonic() - next(iter(self._waiting.values()))[0] if self._waiting else 0.0
 
-    def _give_up(self, seconds: float, why: str) -> None:
-        before = time.monotonic() - seconds
-        late = [future for future, since in self._waiting.items() if since < before and not future.done()]
+    def _give_up(self, seconds: float | None, why: str) -> None:
+        """All that have waited for so long, or for as long as each may."""
+        now = time.monotonic()
+        late = [
+            future
+            for future, (since, most) in self._waiting.items()
+            if now - since > (most if seconds is None else seconds) and not future.done()
+        ]
         for future in late:
             self._refusals[future] = Refusal(503, "database_unavailable", why, retry_after=RETRY_UNAVAILABLE)
             future.cancel()

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import structlog
 
 from lineagelog.errors import LineageLogError, SettingsError
-from lineagelog.server import Figure
+from lineagelog.metrics import Sample
 from lineagelog.shown import mask_text
 from lineagelog.store.ledgers.leadership import Candidacy, Leadership
 
@@ -68,19 +68,19 @@ class Background:
         """The names of the tasks that this process leads."""
         return frozenset(post.name for post in self._posts if post.is_working)
 
-    def figures(self) -> Iterator[Figure]:
+    def samples(self) -> Iterator[Sample]:
         """For the server's metrics: per task whether it is led here, whether it is in trouble, and its failures."""
         for post in self._posts:
             labels = {"task": post.name}
-            yield Figure(
+            yield Sample(
                 "lineagelog_task_leads", "1 while this process leads the task", "gauge", labels, post.is_working
             )
             text = "1 while the task, or standing for it, is in trouble here"
             is_failing = post.is_failing or self._problem is not None
-            yield Figure("lineagelog_task_failing", text, "gauge", labels, is_failing)
+            yield Sample("lineagelog_task_failing", text, "gauge", labels, is_failing)
             for error, count in tuple(post.failures.items()):
                 text = "Failures of the task in this process"
-                yield Figure("lineagelog_task_failures", text, "counter", {**labels, "error": error}, count)
+                yield Sample("lineagelog_task_failures", text, "counter", {**labels, "error": error}, count)
 
     # --- the thread that stands -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""All that runs beside one server: its tasks on connections of their own, and their figures for its metrics."""
+"""All that runs beside one server: its tasks on connections of their own, and their samples for its metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from lineagelog.forward import ForwardTarget
-from lineagelog.server import Figure
+from lineagelog.metrics import Sample
 from lineagelog.store import LogStore, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
 from lineagelog.store.ledgers.leadership import Leadership
@@ -29,10 +29,10 @@ class Beside:
         """Begin to stand for the tasks."""
         self._background.start()
 
-    def figures(self) -> Iterable[Figure]:
+    def samples(self) -> Iterable[Sample]:
         """Of the tasks, and of what they do."""
-        yield from self._background.figures()
-        yield from self._forwards.figures()
+        yield from self._background.samples()
+        yield from self._forwards.samples()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Forwarding in the background of `serve`: a task per target that asks for it, and their figures for the metrics."""
+"""Forwarding in the background of `serve`: a task per target that asks for it, and their samples for the metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import structlog
 from lineagelog.errors import LineageLogError
 from lineagelog.forward import Forwarder, ForwardTarget, Sent
 from lineagelog.forward.status import status_row
-from lineagelog.server import Figure
+from lineagelog.metrics import Sample
 from lineagelog.store.ledgers.forwarding import Forwarding
 
 from .background import Task
@@ -22,7 +22,7 @@ from .targets import open_any
 _FRESH: Final = 5.0
 """Seconds for which a look at the lag counts; at least 20 times as long as the look took."""
 _PATIENCE: Final = 2.0
-"""Seconds that a scrape waits for a new look before it gives the figures of the last one."""
+"""Seconds that a scrape waits for a new look before it gives those of the last one."""
 
 _log = structlog.get_logger(__name__)
 
@@ -73,18 +73,18 @@ class Forwards:
         """Look no more at the status."""
         self._status.close()
 
-    def figures(self) -> Iterator[Figure]:
+    def samples(self) -> Iterator[Sample]:
         """Per target; those that need the database are missing while it cannot be asked."""
         for sent in (task.sent for task in self._tasks):
             for outcome in ("delivered", "parked", "filtered"):
                 labels = {"target": sent.target, "outcome": outcome}
                 text = "Events that forwarding is done with, since the start"
-                yield Figure("lineagelog_forward_events", text, "counter", labels, getattr(sent, outcome))
+                yield Sample("lineagelog_forward_events", text, "counter", labels, getattr(sent, outcome))
             text = "1 while forwarding to the target is in trouble"
-            yield Figure("lineagelog_forward_failing", text, "gauge", {"target": sent.target}, bool(sent.problem))
+            yield Sample("lineagelog_forward_failing", text, "gauge", {"target": sent.target}, bool(sent.problem))
         for row in self._status.rows():
             for key, text in _OF_STATUS.items():
-                yield Figure(f"lineagelog_forward_{key}", text, "gauge", {"target": row["target"]}, row[key])
+                yield Sample(f"lineagelog_forward_{key}", text, "gauge", {"target": row["target"]}, row[key])
 
 
 _OF_STATUS: Final = {

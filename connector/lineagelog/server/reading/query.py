@@ -1,35 +1,68 @@
-"""The parameters of a read, checked: what is wrong is refused by the parameter's name."""
+"""The parameters of reads, as they are declared and as they are given: what is wrong is refused by its name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from msgspec import Struct, field
+
 from lineagelog.errors import InputError
 from lineagelog.read import Window
 from lineagelog.read.period import parse_instant
-
-from .answers import Refusal
+from lineagelog.server.answers import Refusal
+from lineagelog.server.limits import Limits
 
 DEFAULT_PAGE: Final = 100
 _ALWAYS: Final = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 _BOOLEANS: Final = {"true": True, "false": False}
+TEXT: Final = {"type": "string"}
+SOME_TEXT: Final = {"type": "string", "minLength": 1}
+
+
+class QueryParameter(Struct, frozen=True):
+    """A parameter of a read: what is accepted, and what OpenAPI says of it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As OpenAPI spells it."""
+        return {"name": self.name, "in": "query", "description": self.description, "schema": self.schema}
+
+
+SINCE: Final = QueryParameter(
+    "since",
+    "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now; the start of all if absent",
+    SOME_TEXT,
+)
+UNTIL: Final = QueryParameter("until", "Before this; written like since", SOME_TEXT)
+LIMIT: Final = QueryParameter(
+    "limit", "Rows at most", {"type": "integer", "minimum": 1, "maximum": 1000, "default": DEFAULT_PAGE}
+)
+CURSOR: Final = QueryParameter("cursor", "next_cursor of the page before", SOME_TEXT)
+WINDOW: Final = (SINCE, UNTIL)
+PAGE: Final = (LIMIT, CURSOR)
 
 
 class Query:
     """The query string of one request."""
 
-    def __init__(self, query_string: bytes, max_page: int) -> None:
+    def __init__(self, query_string: bytes, limits: Limits) -> None:
         try:
             pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=50, errors="strict")
         except (ValueError, UnicodeDecodeError):
             raise Refusal(400, "bad_parameter", "the query string cannot be read", parameter="?") from None
-        self.given = dict(pairs)
-        self._max_page = max_page
+        self.given: dict[str, str] = {}
+        self.limits = limits
         for name, value in pairs:
             if "\0" in value:
                 raise bad(name, "must not hold NUL")
+            self.given[name] = value
 
     def __contains__(self, name: str) -> bool:
         return name in self.given
@@ -60,21 +93,23 @@ class Query:
 
     def limit(self) -> int:
         """The number of rows of a page."""
-        value = self.given.get("limit", str(DEFAULT_PAGE))
-        if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= self._max_page and len(value) < 9):
-            raise bad("limit", f"must be 1 to {self._max_page}")
+        value, most = self.given.get("limit", str(DEFAULT_PAGE)), self.limits.max_page
+        if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= most and len(value) < 9):
+            raise bad("limit", f"must be 1 to {most}")
         return int(value)
 
-    def window(self) -> Window:
-        """``since`` and ``until``; all time where they are not given."""
-        now = datetime.now(UTC)
-        start, end = self._instant("since", now) or _ALWAYS.start, self._instant("until", now) or _ALWAYS.end
-        if end < start:
+    def window(self, now: datetime | None = None, since: str | None = None) -> Window:
+        """``since`` and ``until``; where they are not given, all time, or from ``since`` up to now."""
+        now = now or datetime.now(UTC)
+        start, end = self.instant("since", now, since), self.instant("until", now, None if since is None else "now")
+        window = Window(start or _ALWAYS.start, end or _ALWAYS.end)
+        if window.end < window.start:
             raise bad("until", "lies before since")
-        return Window(start, end)
+        return window
 
-    def _instant(self, name: str, now: datetime) -> datetime | None:
-        value = self.given.get(name)
+    def instant(self, name: str, now: datetime, default: str | None = None) -> datetime | None:
+        """A point in time."""
+        value = self.given.get(name, default)
         if value is None:
             return None
         try:

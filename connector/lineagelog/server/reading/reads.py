@@ -1,7 +1,8 @@
-"""Reads as JSON: each question of the Reader, its parameters, its answer."""
+"""Reads as JSON, each declared once: its path, its parameters, its answer. Routes and OpenAPI come from this."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,27 +10,78 @@ import msgspec
 from msgspec import Struct
 
 from lineagelog.errors import InputError
-from lineagelog.read import EventRow, Listing, Reader
+from lineagelog.read import (
+    Assertion,
+    EventRow,
+    EventSummary,
+    Listing,
+    Reader,
+    Run,
+    RunDataset,
+    RunDetails,
+    Status,
+    Test,
+)
+from lineagelog.server.answers import Refusal
 from lineagelog.store.ledgers.tokens import Grant
 
-from .answers import Answer, Refusal, json_answer
-from .query import Query, bad, filters
+from .query import LIMIT, PAGE, WINDOW, Query, QueryParameter, bad, filters
 
-WINDOW: Final = ("since", "until")
-PAGE: Final = ("limit", "cursor")
-JOB: Final = ("job", "namespace")
-DATASET: Final = ("dataset", "dataset_namespace")
 STATUSES: Final = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN")
 DIRECTIONS: Final = ("I", "O")
 MAX_CONTENTS: Final = 100
 """Events of one page with their content: a page is in memory as a whole."""
 
+_JOB: Final = (
+    QueryParameter("job", "Job name"),
+    QueryParameter("namespace", "Job namespace; empty for jobs without one"),
+)
+_DATASET: Final = (
+    QueryParameter("dataset", "Dataset name"),
+    QueryParameter("dataset_namespace", "Dataset namespace"),
+)
+_STATUS: Final = QueryParameter("status", "Status of the run", {"type": "string", "enum": list(STATUSES)})
+_DIRECTION: Final = QueryParameter("direction", "I = input, O = output", {"type": "string", "enum": list(DIRECTIONS)})
+_SUCCESS: Final = QueryParameter("success", "Outcome of the assertion", {"type": "boolean"})
+_RUN_ID: Final = QueryParameter("run_id", "Run id, with any characters")
+_CONTENT: Final = QueryParameter("content", "Whether to give the content too", {"type": "boolean", "default": False})
+
 type Question = Callable[[Reader, Query, Grant], Any]
+"""Asks the reader, on a thread; gives what becomes JSON."""
 
 
-def answer(question: Question, reader: Reader, query: Query, grant: Grant) -> Answer:
-    """Ask the reader; on a thread."""
-    return json_answer(200, question(reader, query, grant))
+class Read(Struct, frozen=True, kw_only=True):
+    """A read."""
+
+    path: str
+    """As Starlette writes it; what is in braces is put into the query by its name."""
+    summary: str
+    description: str = ""
+    ask: Question
+    answer: Any
+    """The type of the answer, or of the rows of its pages."""
+    parameters: tuple[QueryParameter, ...] = ()
+    is_paged: bool = False
+    may_miss: bool = False
+    """Whether it is answered with 404 where there is no such thing."""
+    is_analysis: bool = False
+    label: str = ""
+    """In the metrics, where that is not the path."""
+
+    @property
+    def route(self) -> str:
+        """Its name in the metrics."""
+        return self.label or self.path
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What its path names."""
+        return tuple(re.findall(r"{(\w+)", self.path))
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The names of all that may be given."""
+        return (*self.named, *(parameter.name for parameter in self.parameters))
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
@@ -37,7 +89,6 @@ def answer(question: Question, reader: Reader, query: Query, grant: Grant) -> An
 
 def runs(reader: Reader, query: Query, grant: Grant) -> Any:
     """The runs that had an event in the window, oldest first."""
-    query.only(*WINDOW, *JOB, *DATASET, "status", *PAGE)
     status = query.choice("status", STATUSES)
     wanted = _job_and_dataset(query, grant)
     return _page(reader.runs(query.window(), **wanted, status=status, within=grant.namespaces), query)
@@ -45,7 +96,6 @@ def runs(reader: Reader, query: Query, grant: Grant) -> Any:
 
 def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
     """The datasets that the runs of the window read or wrote."""
-    query.only(*WINDOW, *JOB, *DATASET, "status", "direction", *PAGE)
     status, direction = query.choice("status", STATUSES), query.choice("direction", DIRECTIONS)
     wanted = _job_and_dataset(query, grant)
     chosen: dict[str, Any] = {"status": status, "direction": direction, "within": grant.namespaces}
@@ -54,20 +104,17 @@ def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
 
 def assertions(reader: Reader, query: Query, grant: Grant) -> Any:
     """The data quality assertions reported in the window."""
-    query.only(*WINDOW, *JOB, *DATASET, "success", *PAGE)
     wanted = _job_and_dataset(query, grant)
     return _page(reader.assertions(query.window(), **wanted, success=query.boolean("success")), query)
 
 
 def tests(reader: Reader, query: Query, grant: Grant) -> Any:
     """The tests reported in the window."""
-    query.only(*WINDOW, *JOB, "status", *PAGE)
     return _page(reader.tests(query.window(), **_job(query, grant), status=query.text("status")), query)
 
 
 def events(reader: Reader, query: Query, grant: Grant) -> Any:
     """The raw events of the window; their content where asked for."""
-    query.only(*WINDOW, *JOB, "event_type", "content", *PAGE)
     content = query.boolean("content") or False
     if content and query.limit() > MAX_CONTENTS:
         raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
@@ -77,21 +124,18 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
     """How many events the window has, and the times of the first and the last."""
-    query.only(*WINDOW)
     unbound(grant)
     return reader.event_summary(query.window())
 
 
-def status(reader: Reader, query: Query, grant: Grant) -> Any:
-    """Figures of the whole store."""
-    query.only()
+def status(reader: Reader, _: Query, grant: Grant) -> Any:
+    """The state of the whole store."""
     unbound(grant)
     return reader.status()
 
 
 def run(reader: Reader, query: Query, grant: Grant) -> Any:
     """All that is known of one run id; to a token that is bound to namespaces, what their jobs have said."""
-    query.only("run_id", "limit", "content")
     run_id, content = query.text("run_id") or "", query.boolean("content") or False
     details = reader.run(run_id, limit=query.limit(), content=content, within=grant.namespaces)
     if details is None:
@@ -99,22 +143,12 @@ def run(reader: Reader, query: Query, grant: Grant) -> Any:
     return msgspec.structs.asdict(details) | {"events": [_plain(event) for event in details.events]}
 
 
-QUESTIONS: Final[dict[str, Question]] = {
-    "/api/v1/runs": runs,
-    "/api/v1/run-datasets": run_datasets,
-    "/api/v1/assertions": assertions,
-    "/api/v1/tests": tests,
-    "/api/v1/events": events,
-    "/api/v1/summary": summary,
-    "/api/v1/status": status,
-}
-
 # --- parameters and rows ----------------------------------------------------------------------------------------------
 
 
 def _job(query: Query, grant: Grant) -> dict[str, Any]:
     """The job filter; a token that is bound to namespaces sees one of them at a time."""
-    wanted = filters(query, *JOB)
+    wanted = filters(query, "job", "namespace")
     if grant.namespaces is not None:
         if "namespace" not in wanted and len(grant.namespaces) == 1:
             (wanted["namespace"],) = grant.namespaces
@@ -132,10 +166,10 @@ def _job_and_dataset(query: Query, grant: Grant) -> dict[str, Any]:
     return wanted
 
 
-def unbound(grant: Grant) -> None:
+def unbound(grant: Grant, why: str = "this is about all of them") -> None:
     """Refuse a token that is bound to namespaces what is about all of them."""
     if grant.namespaces is not None:
-        raise Refusal(403, "forbidden", "the token is bound to namespaces, and this is about all of them")
+        raise Refusal(403, "forbidden", f"the token is bound to namespaces, and {why}")
 
 
 def _page(listing: Listing[Any], query: Query) -> Any:
@@ -157,3 +191,63 @@ def _plain(row: Struct) -> Any:
     else:
         plain["event"] = msgspec.Raw(row.event)
     return plain
+
+
+# --- declarations -----------------------------------------------------------------------------------------------------
+
+RUN: Final = Read(
+    path="/api/v1/runs/{run_id:rest}",
+    summary="All that is known of one run",
+    ask=run,
+    answer=RunDetails,
+    parameters=(LIMIT, _CONTENT),
+    may_miss=True,
+    label="/api/v1/runs/",
+)
+RUNS: Final = Read(
+    path="/api/v1/runs",
+    summary="Runs of a window, oldest first; with run_id: one run",
+    ask=runs,
+    answer=Run,
+    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, _RUN_ID, *PAGE),
+    is_paged=True,
+    may_miss=True,
+)
+READS: Final = (
+    RUNS,
+    Read(
+        path="/api/v1/run-datasets",
+        summary="Datasets of the runs of a window",
+        ask=run_datasets,
+        answer=RunDataset,
+        parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, _DIRECTION, *PAGE),
+        is_paged=True,
+    ),
+    Read(
+        path="/api/v1/assertions",
+        summary="Assertions of a window",
+        ask=assertions,
+        answer=Assertion,
+        parameters=(*WINDOW, *_JOB, *_DATASET, _SUCCESS, *PAGE),
+        is_paged=True,
+    ),
+    Read(
+        path="/api/v1/tests",
+        summary="Tests of a window",
+        ask=tests,
+        answer=Test,
+        parameters=(*WINDOW, *_JOB, QueryParameter("status", "Status of the test, such as pass or fail"), *PAGE),
+        is_paged=True,
+    ),
+    Read(
+        path="/api/v1/events",
+        summary="Raw events of a window",
+        ask=events,
+        answer=EventRow,
+        parameters=(*WINDOW, *_JOB, QueryParameter("event_type", "Event type"), _CONTENT, *PAGE),
+        is_paged=True,
+    ),
+    RUN,
+    Read(path="/api/v1/summary", summary="Events of a window", ask=summary, answer=EventSummary, parameters=WINDOW),
+    Read(path="/api/v1/status", summary="Rows, sizes and lags of the store", ask=status, answer=Status),
+)
