@@ -15,10 +15,10 @@ JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test test-long built check format bench soak wheel compiled pure clean sql help constraints jar jar-if-java standin
+.PHONY: setup run test test-long built check format bench soak wheel wheel-pure compiled pure clean sql help constraints jar jar-if-java standin
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## make .venv with the command at .venv/bin/lineagelog
 
@@ -78,8 +78,11 @@ bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 soak: setup ## long repeats: crashes, a million events, a thousand examples of each property
 	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-1000} $(BIN)/python -m pytest -q -m 'soak or hypothesis' -o timeout=7200 tests
 
-wheel: setup jar-if-java ## build the wheel into dist/
+wheel: setup jar-if-java ## build the wheel into dist/, for this platform where cargo is, else pure Python
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
+
+wheel-pure: setup jar-if-java ## build the wheel of pure Python into dist/, for every platform
+	LINEAGELOG_PURE=1 $(BIN)/python -m build --wheel --no-isolation -o dist .
 
 compiled: setup ## build the compiled forms of native/ in place (needs cargo): the same results, faster
 	$(BIN)/python hatch_build.py

@@ -1,9 +1,10 @@
-"""CPU per event of each phase of appending, compiled and pure in turn: what to look at before making one faster.
+"""CPU per event of each phase of appending: compiled, without each compiled form, and pure, in turn.
 
     python -m benchmarks.phases [--events 8000] [--rounds 5]
 
 Times are of the process's own CPU, so that other work on the machine disturbs them little; medians of the rounds. The
-phases leave out the driver, the verdicts and the threads: `python -m benchmarks --only writers` has the whole.
+phases leave out the driver, the verdicts and the threads: `python -m benchmarks --only writers` has the whole. What a
+form spares is the median of the rounds' differences, so that a round is compared with itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import batched
-from operator import itemgetter
 from typing import Any
 
 from benchmarks.generator import generate
@@ -34,6 +34,7 @@ from lineagelog.store.definition.schema import EVENT_COLUMNS
 from lineagelog.store.definition.tables import EVENT_TABLE
 
 BATCH = 500
+COMPILED, WITHOUT, PURE = "compiled", "without ", "pure Python"
 
 
 class _NoPipeline(Pipeline):
@@ -68,28 +69,48 @@ def measure(bodies: Sequence[bytes]) -> dict[str, float]:
     return times
 
 
+def together(phases: dict[str, float]) -> float:
+    """All phases of an event."""
+    return sum(phases.values())
+
+
 def report(forms: dict[str, list[dict[str, float]]]) -> str:
-    """A table of medians by phase and form."""
-    names = list(forms)
-    lines = [f"| CPU, µs per event | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
+    """A table of medians by form and phase, with what the form left aside in a row spares."""
+    phases = list(forms[PURE][0])
+    lines = [f"| CPU, µs per event | {' | '.join(phases)} | together | spared |", "|---|" + "--:|" * (len(phases) + 2)]
+    for form, rounds in forms.items():
+        cells = [f"{statistics.median(one[phase] for one in rounds):.1f}" for phase in phases]
+        cells.append(f"{statistics.median(map(together, rounds)):.1f}")
+        lines.append(f"| {form} | {' | '.join(cells)} | {spared(forms, form)} |")
+    return "\n".join(lines)
 
-    def row(phase: str, value: Callable[[dict[str, float]], float]) -> str:
-        cells = [f"{statistics.median(value(one) for one in rounds):.1f}" for rounds in forms.values()]
-        return f"| {phase} | {' | '.join(cells)} |"
 
-    lines += [row(phase, itemgetter(phase)) for phase in forms[names[0]][0]]
-    return "\n".join([*lines, row("together", lambda one: sum(one.values()))])
+def spared(forms: dict[str, list[dict[str, float]]], form: str) -> str:
+    """What a row lacks against the compiled one: microseconds, and that as a share of appending in pure Python."""
+    if form == COMPILED or COMPILED not in forms:
+        return ""
+    pairs = zip(forms[form], forms[COMPILED], forms[PURE], strict=True)
+    differences = [(together(one) - together(all_), together(pure)) for one, all_, pure in pairs]
+    more = statistics.median(difference for difference, _ in differences)
+    share = statistics.median(difference / pure for difference, pure in differences)
+    return f"{more:.1f}, {share:.1%}"
+
+
+def command_of(form: str) -> list[str]:
+    """The Python that measures a form once; one that is left aside is taken out of the extension before its use."""
+    without = form.removeprefix(WITHOUT) if form.startswith(WITHOUT) else None
+    aside = f"from lineagelog import _compiled; del _compiled.{without}; " if without else ""
+    return [sys.executable, "-c", f"{aside}from benchmarks.phases import main; main()"]
 
 
 def in_turn(events: int, rounds: int) -> dict[str, list[dict[str, float]]]:
     """Each form in processes of its own, one after the other."""
-    forms: dict[str, list[dict[str, float]]] = {"compiled": [], "pure Python": []}
-    if not compiled.IN_USE:
-        del forms["compiled"]  # not built, or left aside
+    names = [COMPILED, *(WITHOUT + name for name in compiled.names()), PURE] if compiled.IN_USE else [PURE]
+    forms: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for form, found in forms.items():
-            environment = os.environ | ({} if form == "compiled" else {"LINEAGELOG_PURE": "1"})
-            command = [sys.executable, "-m", "benchmarks.phases", "--events", str(events), "--once"]
+            environment = os.environ | ({"LINEAGELOG_PURE": "1"} if form == PURE else {})
+            command = [*command_of(form), "--events", str(events), "--once"]
             output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
             found.append(json.loads(output))
     return forms

@@ -21,19 +21,21 @@ RETURN (
 );
 COMMENT ON FUNCTION ol_key IS 'the key of a job or dataset (namespace, name) or of a run (run_id, job_namespace, job_name)';
 
+-- COLLATE "C" is the columns' own: a body that is parsed when the function is made has the database's instead, and then
+-- PostgreSQL does not see that the index of SnapLogic's runs answers the question.
 CREATE OR REPLACE FUNCTION ol_is_snaplogic(job_namespace text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN lower(job_namespace) = 'snaplogic';
+RETURN lower(job_namespace COLLATE "C") = 'snaplogic';
 COMMENT ON FUNCTION ol_is_snaplogic IS 'whether the runs of a namespace are Snaps and pipelines of SnapLogic';
 
 CREATE OR REPLACE FUNCTION ol_is_snap(job_namespace text, parent_run_id text, parent_name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN lower(job_namespace) = 'snaplogic' AND parent_run_id IS NOT NULL AND parent_name IS NOT NULL;
+RETURN lower(job_namespace COLLATE "C") = 'snaplogic' AND parent_run_id IS NOT NULL AND parent_name IS NOT NULL;
 COMMENT ON FUNCTION ol_is_snap IS 'whether a run is a Snap''s, part of the execution that its parent facet names';
 
 CREATE OR REPLACE FUNCTION ol_is_virtual(dataset_namespace text, dataset_name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN lower(dataset_namespace) = 'snaplogic' AND dataset_name ~* (
+RETURN lower(dataset_namespace COLLATE "C") = 'snaplogic' AND dataset_name ~* (
     '(^virtual_db\.virtual_schema\..*: ?[0-9a-f]{5}|: ?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})'
     '( \([^()]*\))?$');
 COMMENT ON FUNCTION ol_is_virtual IS 'whether a dataset is what flows between two Snaps, in either form of its name';

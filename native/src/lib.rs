@@ -42,12 +42,6 @@ impl Scanner {
     }
 }
 
-/// The canonical text of an object; None where the reference has to look.
-#[pyfunction]
-fn canonical_text<'py>(py: Python<'py>, text: &[u8]) -> Option<Bound<'py, PyBytes>> {
-    canonical::canonical(text).ok().map(|text| PyBytes::new(py, &text))
-}
-
 /// See event/canonical.py.
 #[pyfunction]
 #[pyo3(signature = (*parts))]
@@ -113,7 +107,6 @@ fn encode_rows<'py>(py: Python<'py>, codes: &[u8], rows: &Bound<'py, PyAny>) -> 
 #[pymodule]
 fn _compiled(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scanner>()?;
-    module.add_function(wrap_pyfunction!(canonical_text, module)?)?;
     module.add_function(wrap_pyfunction!(name_key, module)?)?;
     module.add_function(wrap_pyfunction!(encode_array, module)?)?;
     module.add_function(wrap_pyfunction!(encode_rows, module)?)

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDateAccess, PyDateTime, PyInt, PyString, PyTimeAccess, PyTzInfo, PyTzInfoAccess};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyDateTime, PyInt, PyString, PyTzInfo};
 
 const NULL: [u8; 4] = (-1_i32).to_be_bytes();
-const DAYS_TO_2000: i64 = 730_425; // from 0000-03-01
 const DAY: i64 = 86_400_000_000;
 
 /// How many bytes `put` takes for a value.
@@ -56,18 +57,17 @@ fn put_data(out: &mut impl Write, data: &[u8]) -> PyResult<()> {
     Ok(out.write_all(data)?)
 }
 
-/// Microseconds since 2000-01-01 UTC.
+/// Microseconds since 2000-01-01 UTC. Python subtracts, because the stable ABI has no look into a datetime; a time
+/// without a zone it refuses.
 fn microseconds(time: &Bound<'_, PyDateTime>) -> PyResult<i64> {
-    let utc = PyTzInfo::utc(time.py())?;
-    let zone = time.get_tzinfo().ok_or_else(|| PyValueError::new_err("a time without a zone"))?;
-    if !zone.is(utc) {
-        let there = time.call_method1("astimezone", (utc,))?;
-        return microseconds(there.cast::<PyDateTime>()?);
-    }
-    let (month, day) = (i64::from(time.get_month()), i64::from(time.get_day()));
-    let year = i64::from(time.get_year()) - i64::from(month <= 2); // years begin in March: the leap day comes last
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - DAYS_TO_2000;
-    let seconds = i64::from(time.get_hour()) * 3600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second());
-    Ok(days * DAY + seconds * 1_000_000 + i64::from(time.get_microsecond()))
+    static EPOCH: PyOnceLock<Py<PyDateTime>> = PyOnceLock::new();
+    let py = time.py();
+    let epoch = EPOCH.get_or_try_init(py, || {
+        PyDateTime::new(py, 2000, 1, 1, 0, 0, 0, 0, Some(&*PyTzInfo::utc(py)?)).map(Bound::unbind)
+    })?;
+    let since = time.sub(epoch)?;
+    let days: i64 = since.getattr(intern!(py, "days"))?.extract()?;
+    let seconds: i64 = since.getattr(intern!(py, "seconds"))?.extract()?;
+    let microseconds: i64 = since.getattr(intern!(py, "microseconds"))?.extract()?;
+    Ok(days * DAY + seconds * 1_000_000 + microseconds)
 }

@@ -172,3 +172,15 @@ def test_a_thousand_heartbeats_cost_a_window_read_nothing(two_runs: LogStore, pa
     assert costs[1002, "runs"] <= costs[2, "runs"] + allowance, costs
     if part != "middle":
         assert costs[1002, "run_datasets"] <= costs[2, "run_datasets"] + allowance, costs
+
+
+@pytest.mark.parametrize("function", ["ol_execution", "ol_execution_dataset", "ol_dataset_edge", "ol_column_edge"])
+def test_window_of_a_views_function_reads_no_run_outside_it(large: LogStore, function: str) -> None:
+    """SnapLogic's runs, of which there are none, are looked up in their own index: not in the runs of all time."""
+    query = f"SELECT * FROM {function}('{DAY.start.isoformat()}', '{DAY.end.isoformat()}')"
+    with large.engine.connect() as connection:
+        connection.execute(text(f'SET LOCAL search_path TO pg_catalog, "{large.schema.schema_name}", pg_temp'))
+        (plan,) = connection.execute(text(f"EXPLAIN (FORMAT JSON) {query}")).scalar_one()
+    runs = [node for node in nodes(plan["Plan"]) if node.get("Relation Name") == "ol_run"]
+    assert [node for node in runs if node["Node Type"] == "Seq Scan"] == []
+    assert "ol_run_pipeline_first" in {node.get("Index Name") for node in runs}

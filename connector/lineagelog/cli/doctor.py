@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from lineagelog import compiled
+
 from .command import FINDINGS, OK, command
 from .printing import Json, duration, print_json, put, text_of
 from .session import TO_BEGIN, Session
@@ -76,6 +78,7 @@ def _checks(store: LogStore) -> Iterator[Check]:
     from lineagelog.read import Reader
     from lineagelog.store.upkeep.health import look_at_access, look_at_server
 
+    yield check_compiled(compiled.status, compiled.unusable)
     server = look_at_server(store.engine, store.schema)
     yield from check_server(server)
     now = datetime.now(UTC)
@@ -83,6 +86,12 @@ def _checks(store: LogStore) -> Iterator[Check]:
     yield from check_access(access, server, store.schema.schema_name)
     if not access.missing and not access.unreadable:
         yield from check_status(Reader(store.engine, store.schema).status(), server, now)
+
+
+def check_compiled(status: str, unusable: str | None) -> Check:
+    """Judge this installation: without compiled forms is slower and well, with some that cannot be loaded is not."""
+    reinstall = f"install lineagelog again on this machine, from its sources ({unusable})"
+    return Check("compiled forms", status, reinstall if unusable else None)
 
 
 def _init(server: Server, how: str = "") -> str:
