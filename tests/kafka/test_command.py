@@ -115,10 +115,10 @@ def test_settings_that_cannot_be_used(store: LogStore, options: list[str], text:
     assert text in ran.err
 
 
-def test_no_broker(store: LogStore) -> None:
+def test_no_broker(store: LogStore, closed_port: int) -> None:
     """One line after the wait that was asked for."""
     begun = time.monotonic()
-    where = ("--brokers", f"127.0.0.1:{free_port()}", "--topic", "t", "--database", url_of(store))
+    where = ("--brokers", f"127.0.0.1:{closed_port}", "--topic", "t", "--database", url_of(store))
     ran = run_process("consume", *where, "--start-timeout", "2")
     assert time.monotonic() - begun > 1.5
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran
@@ -133,10 +133,10 @@ def test_no_topic(kafka: Broker, store: LogStore) -> None:
     assert f"topic 'nowhere' is not there, or we may not see it (brokers {kafka.servers})" in ran.err
 
 
-def test_no_database(topic: Topic) -> None:
+def test_no_database(topic: Topic, closed_port: int) -> None:
     """At the start it is said in one line."""
     where = ("--brokers", topic.broker.servers, "--topic", topic.name)
-    ran = run_process("consume", *where, "--database", f"postgresql://x@127.0.0.1:{free_port()}/x")
+    ran = run_process("consume", *where, "--database", f"postgresql://x@127.0.0.1:{closed_port}/x")
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran
     assert "the database cannot be reached" in ran.err
 

@@ -136,8 +136,6 @@ def backend() -> Iterator[Backend]:
 
 
 @pytest.fixture
-def dead_url() -> str:
+def dead_url(closed_port: int) -> str:
     """An address on which nobody listens."""
-    made = Backend()
-    made.close()
-    return made.url
+    return f"http://127.0.0.1:{closed_port}"
