@@ -156,6 +156,12 @@ def test_stop(topic: Topic, store: LogStore, tmp_path: Path, number: int, worker
     prove_exactly_once(store, topic, 6000, 0)
 
 
+def catches(pid: int, number: int) -> bool:
+    """Whether a process handles a signal itself."""
+    (mask,) = re.findall(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(mask, 16) >> number - 1 & 1)
+
+
 def test_stop_while_the_brokers_are_awaited(store: LogStore) -> None:
     """No broker, no topic yet: the wait ends at once, with nothing read and exit code 0."""
     with socket.create_server(("127.0.0.1", 0)) as nobody:
@@ -168,6 +174,7 @@ def test_stop_while_the_brokers_are_awaited(store: LogStore) -> None:
         )
         nobody.settimeout(PATIENCE)
         nobody.accept()[0].close()  # it has asked
+        wait_until(lambda: catches(process.pid, signal.SIGTERM))
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
