@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,6 +154,14 @@ def store(store_url: str, schema_name: str) -> Iterator[LogStore]:
     engine = open_engine(store_url, pool_size=6, connect_timeout=30)
     yield LogStore(engine, schema_name)
     engine.dispose()
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of loopback at which nobody listens, and which is given to nobody else meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

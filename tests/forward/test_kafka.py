@@ -19,7 +19,7 @@ from lineagelog.kafka.producer import key_of
 from lineagelog.service.targets import open_any
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
-from tests.kafka_broker import Broker, free_port, kafka
+from tests.kafka_broker import Broker, kafka
 
 from .conftest import contents, event, quick_target, store_all
 
@@ -101,11 +101,11 @@ def test_too_large_for_the_broker_is_parked(
     assert len(consume(kafka, topic, 1)) == 1
 
 
-def test_broker_that_is_not_there(log: LogStore, to_kafka: Callable[..., Forwarder]) -> None:
+def test_broker_that_is_not_there(log: LogStore, to_kafka: Callable[..., Forwarder], closed_port: int) -> None:
     """Told in one line; nothing is parked and the cursor stays."""
     store_all(log, [event(1)])
     with pytest.raises(TargetUnavailable, match="_MSG_TIMED_OUT"):
-        to_kafka(f"127.0.0.1:{free_port()}", "t", timeout=0.5, give_up=0.1, kafka={"log_level": 0}).run()
+        to_kafka(f"127.0.0.1:{closed_port}", "t", timeout=0.5, give_up=0.1, kafka={"log_level": 0}).run()
 
 
 def test_keys_are_those_of_the_openlineage_client() -> None:

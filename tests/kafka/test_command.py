@@ -115,10 +115,10 @@ def test_settings_that_cannot_be_used(store: LogStore, options: list[str], text:
     assert text in ran.err
 
 
-def test_no_broker(store: LogStore) -> None:
+def test_no_broker(store: LogStore, closed_port: int) -> None:
     """One line after the wait that was asked for."""
     begun = time.monotonic()
-    where = ("--brokers", f"127.0.0.1:{free_port()}", "--topic", "t", "--database", url_of(store))
+    where = ("--brokers", f"127.0.0.1:{closed_port}", "--topic", "t", "--database", url_of(store))
     ran = run_process("consume", *where, "--start-timeout", "2")
     assert time.monotonic() - begun > 1.5
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran
@@ -133,10 +133,10 @@ def test_no_topic(kafka: Broker, store: LogStore) -> None:
     assert f"topic 'nowhere' is not there, or we may not see it (brokers {kafka.servers})" in ran.err
 
 
-def test_no_database(topic: Topic) -> None:
+def test_no_database(topic: Topic, closed_port: int) -> None:
     """At the start it is said in one line."""
     where = ("--brokers", topic.broker.servers, "--topic", topic.name)
-    ran = run_process("consume", *where, "--database", f"postgresql://x@127.0.0.1:{free_port()}/x")
+    ran = run_process("consume", *where, "--database", f"postgresql://x@127.0.0.1:{closed_port}/x")
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran
     assert "the database cannot be reached" in ran.err
 
@@ -156,6 +156,12 @@ def test_stop(topic: Topic, store: LogStore, tmp_path: Path, number: int, worker
     prove_exactly_once(store, topic, 6000, 0)
 
 
+def catches(pid: int, number: int) -> bool:
+    """Whether a process handles a signal itself."""
+    (mask,) = re.findall(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(mask, 16) >> number - 1 & 1)
+
+
 def test_stop_while_the_brokers_are_awaited(store: LogStore) -> None:
     """No broker, no topic yet: the wait ends at once, with nothing read and exit code 0."""
     with socket.create_server(("127.0.0.1", 0)) as nobody:
@@ -168,6 +174,7 @@ def test_stop_while_the_brokers_are_awaited(store: LogStore) -> None:
         )
         nobody.settimeout(PATIENCE)
         nobody.accept()[0].close()  # it has asked
+        wait_until(lambda: catches(process.pid, signal.SIGTERM))
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -80,6 +81,7 @@ class Backend:
         self.requests: list[tuple[str, int]] = []
         self.headers: list[dict[str, str]] = []
         self.status: Callable[[str, Any], tuple[int, Any]] = lambda path, body: (201, None)
+        self.delay = 0.0
         self.goes_on = threading.Event()
         self.goes_on.set()
         backend = self
@@ -93,6 +95,7 @@ class Backend:
                 if self.headers.get("Content-Encoding") == "gzip":
                     data = gzip.decompress(data)
                 body = json.loads(data)
+                time.sleep(backend.delay)
                 backend.goes_on.wait(PATIENCE)
                 status, answer = backend.status(self.path, body)
                 backend.requests.append((self.path, status))
@@ -136,8 +139,6 @@ def backend() -> Iterator[Backend]:
 
 
 @pytest.fixture
-def dead_url() -> str:
+def dead_url(closed_port: int) -> str:
     """An address on which nobody listens."""
-    made = Backend()
-    made.close()
-    return made.url
+    return f"http://127.0.0.1:{closed_port}"
