@@ -305,6 +305,38 @@ DO $migrate$ BEGIN -- to version 2: offsets of Kafka partitions
   END IF;
 END $migrate$;
 
+DO $migrate$ BEGIN -- to version 3: comments of ol_run
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 3 THEN
+    COMMENT ON COLUMN "openlineage"."ol_run".governance_action IS 'facet egeria_governanceAction of the newest event with it';
+    COMMENT ON COLUMN "openlineage"."ol_run".error_message IS 'the newest error; readers show it of runs that end with FAIL or ABORT';
+    COMMENT ON COLUMN "openlineage"."ol_run".processing_type IS 'BATCH, STREAMING, …';
+    COMMENT ON COLUMN "openlineage"."ol_run".integration IS 'SPARK, AIRFLOW, DBT, …';
+    COMMENT ON COLUMN "openlineage"."ol_run".job_type IS 'QUERY, TASK, DAG, MODEL, …';
+    COMMENT ON COLUMN "openlineage"."ol_run".producer IS 'the newest event''s producer';
+    COMMENT ON COLUMN "openlineage"."ol_run".parent_namespace IS 'namespace of the job whose run started this one';
+    COMMENT ON COLUMN "openlineage"."ol_run".parent_name IS 'name of that job';
+    COMMENT ON COLUMN "openlineage"."ol_run".parent_run_id IS 'id of that run';
+    COMMENT ON COLUMN "openlineage"."ol_run".root_namespace IS 'namespace of the job whose run everything began with';
+    COMMENT ON COLUMN "openlineage"."ol_run".root_name IS 'name of that job';
+    COMMENT ON COLUMN "openlineage"."ol_run".root_run_id IS 'id of that run';
+    COMMENT ON COLUMN "openlineage"."ol_run".nominal_start_time IS 'when it was scheduled';
+    COMMENT ON COLUMN "openlineage"."ol_run".nominal_end_time IS 'when it was to be over';
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 3: comments of ol_run_dataset
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 3 THEN
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".row_count IS 'rows read or written; NULL = not known';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".size_bytes IS 'bytes read or written';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".file_count IS 'files read or written';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".lifecycle_state_change IS 'CREATE, ALTER, TRUNCATE, DROP, …';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".subset_type IS 'type of the condition on a part of it; empty = a condition without a type';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".dataset_version IS 'its version';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".schema_hash IS 'its schema, in ol_schema_version';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".lineage_hash IS 'its column lineage, in ol_lineage_version';
+  END IF;
+END $migrate$;
+
 DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, what a purge took before it was sent, views
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 3 THEN
     ALTER TABLE "openlineage"."ol_forward_cursor" ADD COLUMN IF NOT EXISTS learnt JSONB;
@@ -430,6 +462,32 @@ COMMENT ON COLUMN openlineage.ol_run.end_time IS 'latest COMPLETE, FAIL or ABORT
 
 COMMENT ON COLUMN openlineage.ol_run.governance_action IS 'facet egeria_governanceAction of the newest event with it';
 
+COMMENT ON COLUMN openlineage.ol_run.error_message IS 'the newest error; readers show it of runs that end with FAIL or ABORT';
+
+COMMENT ON COLUMN openlineage.ol_run.processing_type IS 'BATCH, STREAMING, …';
+
+COMMENT ON COLUMN openlineage.ol_run.integration IS 'SPARK, AIRFLOW, DBT, …';
+
+COMMENT ON COLUMN openlineage.ol_run.job_type IS 'QUERY, TASK, DAG, MODEL, …';
+
+COMMENT ON COLUMN openlineage.ol_run.producer IS 'the newest event''s producer';
+
+COMMENT ON COLUMN openlineage.ol_run.parent_namespace IS 'namespace of the job whose run started this one';
+
+COMMENT ON COLUMN openlineage.ol_run.parent_name IS 'name of that job';
+
+COMMENT ON COLUMN openlineage.ol_run.parent_run_id IS 'id of that run';
+
+COMMENT ON COLUMN openlineage.ol_run.root_namespace IS 'namespace of the job whose run everything began with';
+
+COMMENT ON COLUMN openlineage.ol_run.root_name IS 'name of that job';
+
+COMMENT ON COLUMN openlineage.ol_run.root_run_id IS 'id of that run';
+
+COMMENT ON COLUMN openlineage.ol_run.nominal_start_time IS 'when it was scheduled';
+
+COMMENT ON COLUMN openlineage.ol_run.nominal_end_time IS 'when it was to be over';
+
 COMMENT ON COLUMN openlineage.ol_run.last_hour IS 'indexed in place of last_event_time, so that heartbeats stay heap-only';
 
 COMMENT ON TABLE openlineage.ol_run_dataset IS 'one row per run, direction and dataset; X_at is NULL where X was set at event_time';
@@ -441,6 +499,22 @@ COMMENT ON COLUMN openlineage.ol_run_dataset.direction IS 'I = input, O = output
 COMMENT ON COLUMN openlineage.ol_run_dataset.dataset_namespace IS ''''' = none';
 
 COMMENT ON COLUMN openlineage.ol_run_dataset.dataset_key IS 'hash of dataset_namespace, dataset_name';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.row_count IS 'rows read or written; NULL = not known';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.size_bytes IS 'bytes read or written';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.file_count IS 'files read or written';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.lifecycle_state_change IS 'CREATE, ALTER, TRUNCATE, DROP, …';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.subset_type IS 'type of the condition on a part of it; empty = a condition without a type';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.dataset_version IS 'its version';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.schema_hash IS 'its schema, in ol_schema_version';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.lineage_hash IS 'its column lineage, in ol_lineage_version';
 
 COMMENT ON TABLE openlineage.ol_schema_version IS 'the fields of a dataset''s schema facet, once per content';
 

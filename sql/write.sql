@@ -1434,7 +1434,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(excluded.schema_hash IS NOT NULL AS BOOLEAN),
-      coalesce(excluded.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(excluded.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     ) > (
       coalesce(
         CASE
@@ -1444,7 +1444,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(openlineage.ol_run_dataset.schema_hash IS NOT NULL AS BOOLEAN),
-      coalesce(openlineage.ol_run_dataset.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(openlineage.ol_run_dataset.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     )
   )
   THEN excluded.schema_hash
@@ -1462,7 +1462,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(excluded.schema_hash IS NOT NULL AS BOOLEAN),
-          coalesce(excluded.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(excluded.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         ) > (
           coalesce(
             CASE
@@ -1472,7 +1472,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(openlineage.ol_run_dataset.schema_hash IS NOT NULL AS BOOLEAN),
-          coalesce(openlineage.ol_run_dataset.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(openlineage.ol_run_dataset.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         )
       )
       THEN excluded.schema_hash
@@ -1490,7 +1490,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(excluded.schema_hash IS NOT NULL AS BOOLEAN),
-      coalesce(excluded.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(excluded.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     ) > (
       coalesce(
         CASE
@@ -1500,7 +1500,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(openlineage.ol_run_dataset.schema_hash IS NOT NULL AS BOOLEAN),
-      coalesce(openlineage.ol_run_dataset.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(openlineage.ol_run_dataset.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     )
   )
   THEN CASE
@@ -1526,7 +1526,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(excluded.schema_hash IS NOT NULL AS BOOLEAN),
-          coalesce(excluded.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(excluded.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         ) > (
           coalesce(
             CASE
@@ -1536,7 +1536,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(openlineage.ol_run_dataset.schema_hash IS NOT NULL AS BOOLEAN),
-          coalesce(openlineage.ol_run_dataset.schema_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(openlineage.ol_run_dataset.schema_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         )
       )
       THEN CASE
@@ -1592,7 +1592,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(excluded.lineage_hash IS NOT NULL AS BOOLEAN),
-      coalesce(excluded.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(excluded.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     ) > (
       coalesce(
         CASE
@@ -1602,7 +1602,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(openlineage.ol_run_dataset.lineage_hash IS NOT NULL AS BOOLEAN),
-      coalesce(openlineage.ol_run_dataset.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(openlineage.ol_run_dataset.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     )
   )
   THEN excluded.lineage_hash
@@ -1620,7 +1620,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(excluded.lineage_hash IS NOT NULL AS BOOLEAN),
-          coalesce(excluded.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(excluded.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         ) > (
           coalesce(
             CASE
@@ -1630,7 +1630,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(openlineage.ol_run_dataset.lineage_hash IS NOT NULL AS BOOLEAN),
-          coalesce(openlineage.ol_run_dataset.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(openlineage.ol_run_dataset.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         )
       )
       THEN excluded.lineage_hash
@@ -1648,7 +1648,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(excluded.lineage_hash IS NOT NULL AS BOOLEAN),
-      coalesce(excluded.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(excluded.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     ) > (
       coalesce(
         CASE
@@ -1658,7 +1658,7 @@ SET event_time = CASE
           END, '-infinity'::timestamptz
       ),
       CAST(openlineage.ol_run_dataset.lineage_hash IS NOT NULL AS BOOLEAN),
-      coalesce(openlineage.ol_run_dataset.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+      coalesce(openlineage.ol_run_dataset.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
     )
   )
   THEN CASE
@@ -1684,7 +1684,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(excluded.lineage_hash IS NOT NULL AS BOOLEAN),
-          coalesce(excluded.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(excluded.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         ) > (
           coalesce(
             CASE
@@ -1694,7 +1694,7 @@ SET event_time = CASE
               END, '-infinity'::timestamptz
           ),
           CAST(openlineage.ol_run_dataset.lineage_hash IS NOT NULL AS BOOLEAN),
-          coalesce(openlineage.ol_run_dataset.lineage_hash, CAST('00000000-0000-0000-0000-000000000000' AS UUID))
+          coalesce(openlineage.ol_run_dataset.lineage_hash, '00000000-0000-0000-0000-000000000000'::uuid)
         )
       )
       THEN CASE

@@ -7,6 +7,7 @@ LineageLogError
 │   ├── StoreReadOnly     the database refuses writes (standby, read-only role, disk full)
 │   │   └── PartitionMissing  … for the events of a month only, because their partition is missing
 │   ├── StoreNotCreated   the schema or its tables do not exist: run `lineagelog store init`
+│   ├── StoreTooOld       the tables were made by an older lineagelog: run `lineagelog store init`
 │   ├── StoreTooNew       the tables were made by a newer lineagelog
 │   └── ClaimLost         another worker has claimed a Kafka partition: nothing of the batch was stored
 ├── KafkaError            Kafka cannot be consumed: no broker, no such topic, not allowed
@@ -58,6 +59,10 @@ class PartitionMissing(StoreReadOnly):
 
 class StoreNotCreated(StoreError):
     """The schema or one of its tables does not exist: run `lineagelog store init`."""
+
+
+class StoreTooOld(StoreError):
+    """The tables were made by an older lineagelog than this one: run `lineagelog store init` as their owner."""
 
 
 class StoreTooNew(StoreError):

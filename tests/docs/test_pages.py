@@ -21,7 +21,7 @@ from openlineage.client import OpenLineageClient
 from lineagelog.forward import read_target
 from tests.support import COMMAND, PATIENCE, ROOT, connect, encode, event, run_process, serve_process
 
-from . import analyses_page
+from . import analyses_page, facts_page
 from .cli_page import PAGE, page
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ def test_the_list_of_analyses_is_current() -> None:
     """docs/analyses.md names what is declared: `python -m tests.docs.analyses_page` writes it anew."""
     text = analyses_page.PAGE.read_text(encoding="utf-8")
     assert analyses_page.page(text) == text
+
+
+def test_the_list_of_facts_is_current() -> None:
+    """docs/digest.md names what is declared: `python -m tests.docs.facts_page` writes it anew."""
+    text = facts_page.PAGE.read_text(encoding="utf-8")
+    assert facts_page.page(text) == text
 
 
 def test_the_queries_of_the_views_run(store: LogStore, store_url: str) -> None:

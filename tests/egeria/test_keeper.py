@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from lineagelog.egeria.keeper import Keeper
-from lineagelog.errors import PartitionMissing, SettingsError, StoreError, StoreReadOnly
+from lineagelog.errors import PartitionMissing, SettingsError, StoreError, StoreReadOnly, StoreTooOld
 from lineagelog.event.model import Rejected
 from lineagelog.event.parse import parse
 from lineagelog.intake import Door
@@ -98,7 +98,8 @@ def test_a_start_without_a_database(own_postgres: EmbeddedPostgres, tmp_path: Pa
 def test_a_short_absence_is_waited_out(kept: Kept) -> None:
     """Within the set time the same event is tried again and nothing is spooled."""
     keeper = kept.keeper(wait=PATIENCE)
-    kept.door.troubles = [AWAY, StoreReadOnly("the database refuses writes: standby"), None]
+    old = StoreTooOld("the store has version 1")
+    kept.door.troubles = [AWAY, StoreReadOnly("the database refuses writes: standby"), old, None]
     assert keeper.take([body(1)]) == {}
     assert (kept.door.taken, kept.spooled, keeper.database()) == ([body(1)], [], "up")
 

@@ -17,7 +17,7 @@ from lineagelog.event.parse import parse
 from lineagelog.intake import GroupCommit, Submission
 from lineagelog.server import HttpServer, create_app
 from lineagelog.store import LogStore, LogStoreSchema, Verifier, open_engine
-from tests.support import PATIENCE, join, wait_until
+from tests.support import PATIENCE, connect, join, wait_until
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
 from .process import serving
@@ -268,3 +268,18 @@ def test_store_that_is_not_created_is_503(database_url: str) -> None:
         assert (answer.status, answer.json["reason"]) == (503, "not_stored")
         assert request(server.url, "/readyz").status == 503
     engine.dispose()
+
+
+def test_a_store_of_an_earlier_version_is_not_served(serve: Serve, store: LogStore, store_url: str) -> None:
+    """Everybody hears 503 and why, and is served as soon as the store is migrated."""
+    with connect(store_url, autocommit=True) as connection:
+        connection.execute(b"UPDATE openlineage.ol_store SET version = version - 1")
+        url = serve()
+        ways = [(LINEAGE, encoded(1)), (BATCH, b"[%b]" % encoded(2)), ("/readyz", None), ("/api/v1/status", None)]
+        for path, sent in ways:
+            answer = request(url, path, sent)
+            assert answer.status == 503, path
+            assert b"run `lineagelog store init` as its owner" in answer.body
+        connection.execute(b"UPDATE openlineage.ol_store SET version = version + 1")
+        assert count(store) == 0
+        assert [request(url, path, sent).status for path, sent in ways] == [201, 204, 200, 200]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from lineagelog import compiled
+from lineagelog.errors import StoreTooOld
 
 from .command import FINDINGS, OK, command
 from .printing import Json, duration, print_json, put, text_of
@@ -85,7 +86,12 @@ def _checks(store: LogStore) -> Iterator[Check]:
     access = look_at_access(store.engine, store.schema, now)
     yield from check_access(access, server, store.schema.schema_name)
     if not access.missing and not access.unreadable:
-        yield from check_status(Reader(store.engine, store.schema).status(), server, now)
+        try:
+            status = Reader(store.engine, store.schema).status()
+        except StoreTooOld as error:
+            yield Check("store", str(error).partition(": ")[0], _init(server, " as the owner"))
+        else:
+            yield from check_status(status, now)
 
 
 def check_compiled(status: str, unusable: str | None) -> Check:
@@ -147,12 +153,9 @@ def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]
     yield Check("next partitions", f"not yet: {missing}" if missing else "are there", owner if is_stuck else None)
 
 
-def check_status(status: Status, server: Server, now: datetime) -> Iterator[Check]:
+def check_status(status: Status, now: datetime) -> Iterator[Check]:
     """Judge the figures of the store."""
-    from lineagelog.store.definition import tables
-
-    is_old = status.version < tables.VERSION
-    yield Check("store", f"version {status.version}", _init(server, " as the owner") if is_old else None)
+    yield Check("store", f"version {status.version}")
     first, last = status.first_event_time, status.last_event_time
     if first is not None and first.year < 2000:
         see = "look at them: lineagelog list events --until 2000-01-01"

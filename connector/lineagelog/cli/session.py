@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly
+from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly, StoreTooOld
 
 from .printing import tell
 
@@ -87,9 +87,9 @@ class Session:
         """The log store: in the given database, or in the embedded one, which runs meanwhile.
 
         With ``create`` what is not there is made: our own database and, unless ``check`` is false, the tables.
-        Otherwise StoreNotCreated is raised, and nothing is made; tables of an earlier version in our own database are
-        migrated all the same, for nobody else will do it. ``patience`` is open_engine's. With ``on_restart`` our own
-        database is started again should it die, and that told.
+        Otherwise StoreNotCreated or StoreTooOld is raised, and nothing is made; tables of an earlier version in our own
+        database are migrated all the same, for nobody else will do it. ``patience`` is open_engine's. With
+        ``on_restart`` our own database is started again should it die, and that told.
         """
         from lineagelog.postgres.pulse import PATIENCE
         from lineagelog.store import LogStore, LogStoreSchema, open_engine
@@ -136,23 +136,18 @@ class Session:
 
 def ensure(store: LogStore, *, create: bool, migrate: bool) -> None:
     """Check that the tables are there and of this version; make or migrate them if asked to."""
-    from lineagelog.store.definition import tables
-
     try:
-        version = store.check_version()
-    except StoreNotCreated:
-        if not create:
+        store.check_version()
+    except (StoreNotCreated, StoreTooOld) as lack:
+        is_old = isinstance(lack, StoreTooOld)
+        if not (migrate if is_old else create):
             raise
-        version = 0
-    if version >= tables.VERSION or not migrate:
-        return
-    try:
-        store.create()
-    except StoreReadOnly as error:
-        if not version:
+        try:
+            store.create()
+        except StoreReadOnly as error:
+            if is_old:
+                raise lack from error
             raise
-        needs = f"the store has version {version} and this lineagelog needs {tables.VERSION}"
-        raise StoreReadOnly(f"{needs}: run `lineagelog store init` as the owner") from error
 
 
 def with_password(url: str, file: Path | None) -> str:

@@ -22,6 +22,7 @@ from lineagelog.errors import (
     StoreNotCreated,
     StoreReadOnly,
     StoreTooNew,
+    StoreTooOld,
     StoreUnavailable,
 )
 from lineagelog.intake import MAX_REQUEST, Door, split
@@ -32,7 +33,7 @@ from .metrics import SOURCE, ConnectorMetrics
 from .patience import Question, Seldom
 
 """The transport's name in dead letters."""
-_AWAY: Final = (StoreUnavailable, StoreReadOnly, StoreNotCreated, StoreTooNew, SettingsError)
+_AWAY: Final = (StoreUnavailable, StoreReadOnly, StoreNotCreated, StoreTooOld, StoreTooNew, SettingsError)
 """Nothing can be stored now. PartitionMissing is one of them by birth, but it is the trouble of single events."""
 _RETRY: Final = 0.1
 """Seconds between attempts while an event waits."""

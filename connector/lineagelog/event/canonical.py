@@ -20,7 +20,7 @@ import orjson
 from lineagelog.compiled import compiled
 from lineagelog.spec.paths import path_step
 
-from .model import Reason
+from .reason import Reason
 
 MAX_DEPTH: Final = 256
 """Arrays and objects within each other."""

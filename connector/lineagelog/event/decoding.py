@@ -19,7 +19,7 @@ from .canonical import (
     fold_float,
     settle,
 )
-from .model import Reason
+from .reason import Reason
 
 _DECODER: Final = msgspec.json.Decoder(float_hook=fold_float)
 _BOM: Final = b"\xef\xbb\xbf"

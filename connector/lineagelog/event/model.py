@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
+
+from . import facts
+from .facts import Register
+from .reason import Reason as Reason
 
 
 class EventKind(StrEnum):
@@ -14,25 +19,6 @@ class EventKind(StrEnum):
     RUN = "run"
     JOB = "job"
     DATASET = "dataset"
-
-
-class Reason(StrEnum):
-    """Why an event was refused: the codes of ol_dead_letter.reason and of the HTTP answers."""
-
-    NOT_JSON = "not_json"
-    NOT_UTF8 = "not_utf8"
-    NOT_AN_EVENT = "not_an_event"
-    NUMBER_OUT_OF_RANGE = "number_out_of_range"
-    TOO_DEEP = "too_deep"
-    TOO_LARGE = "too_large"
-    MISSING_FIELD = "missing_field"
-    WRONG_TYPE = "wrong_type"
-    BAD_TIME = "bad_time"
-    TOO_LONG = "too_long"
-    SCHEMA = "schema"
-    BAD_ENCODING = "bad_encoding"
-    REFUSED_BY_DATABASE = "refused_by_database"
-    INTERNAL_ERROR = "internal_error"
 
 
 class Notice(Struct, frozen=True, gc=False):
@@ -46,44 +32,57 @@ class Notice(Struct, frozen=True, gc=False):
         return f"{self.code} at {self.path}"
 
 
-class RunSighting(Struct, frozen=True, gc=False):
-    """What one run event says of its run: one contribution to a row of ol_run.
+if TYPE_CHECKING:
 
-    A member that is None was not carried.
+    class RunSighting(Struct, frozen=True, gc=False):
+        """See below."""
+
+        status: str
+
+        def __init__(self, status: str, **carried: Any) -> None: ...
+        def __getattr__(self, member: str) -> Any: ...
+
+    class DatasetSighting(Struct, frozen=True, gc=False):
+        """See below."""
+
+        direction: str
+        namespace: str
+        name: str
+        deleted: frozenset[str] = frozenset()
+
+        def __init__(self, direction: str, namespace: str, name: str, **carried: Any) -> None: ...
+        def __getattr__(self, member: str) -> Any: ...
+
+else:
+
+    def _carried(registers: tuple[Register, ...]) -> list[tuple[str, Any, None]]:
+        return [(register.member, Any, None) for register in registers if register.places]
+
+    RunSighting = defstruct(
+        "RunSighting", [("status", str), *_carried(facts.RUN)], frozen=True, gc=False, module=__name__
+    )
+    RunSighting.__doc__ = """What one run event says of its run: one contribution to a row of ol_run.
+
+    ``status`` is START, RUNNING, COMPLETE, FAIL, ABORT, OTHER (any other type) or UNKNOWN (none). The other members are
+    the registers of `facts.RUN` that facets give; one that is None was not carried.
     """
 
-    status: str
-    """START, RUNNING, COMPLETE, FAIL, ABORT, OTHER (any other type) or UNKNOWN (none)."""
-    governance_action: bytes | None = None
-    """Canonical JSON of the facet egeria_governanceAction."""
-    error_message: str | None = None
-    processing: tuple[str | None, str | None, str | None] | None = None
-    """Processing type, integration, job type."""
-    parent: tuple[str | None, ...] | None = None
-    """Namespace, name, run id of the parent, then of the root."""
-    nominal: tuple[datetime | None, datetime | None] | None = None
+    DatasetSighting = defstruct(
+        "DatasetSighting",
+        [
+            *(("direction", str), ("namespace", str), ("name", str)),
+            *_carried(facts.DATASET),
+            ("deleted", frozenset[str], frozenset()),
+        ],
+        frozen=True,
+        gc=False,
+        module=__name__,
+    )
+    DatasetSighting.__doc__ = """What one run event says of one of its datasets: one contribution to ol_run_dataset.
 
-
-class DatasetSighting(Struct, frozen=True, gc=False):
-    """What one run event says of one of its datasets: one contribution to a row of ol_run_dataset."""
-
-    direction: str
-    """``I`` or ``O``."""
-    namespace: str
-    name: str
-    row_count: int | None = None
-    size_bytes: int | None = None
-    file_count: int | None = None
-    lifecycle_state_change: str | None = None
-    subset_type: str | None = None
-    """Type of the subset condition; empty text for a condition without a type."""
-    dataset_version: str | None = None
-    schema: bytes | None = None
-    """Canonical JSON of the schema facet's fields."""
-    lineage: bytes | None = None
-    """Canonical JSON of the columnLineage facet's fields and dataset edges."""
-    deleted: frozenset[str] = frozenset()
-    """Names of the members that the event deletes (``_deleted``)."""
+    ``direction`` is ``I`` or ``O``, ``deleted`` the names of the members that the event deletes (``_deleted``). The
+    other members are the registers of `facts.DATASET`: those of contents have the canonical JSON.
+    """
 
 
 class AssertionResult(Struct, frozen=True, gc=False):

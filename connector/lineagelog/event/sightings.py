@@ -9,8 +9,8 @@ from lineagelog.spec.paths import json_path
 
 from . import facets as table
 from .decoding import RefusedError
-from .facets import text_or_none
 from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
+from .reading import UnreadableError, boolean, text_or_none
 
 MAX_NAME: Final = 64 * 1024
 """Bytes of a name or a namespace."""
@@ -25,9 +25,6 @@ MAX_NOTICES: Final = 50
 STATUSES: Final = frozenset(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN"))
 _SIDES: Final = (("inputs", "I", ("inputFacets", "facets")), ("outputs", "O", ("outputFacets", "facets")))
 _NONE: Final = frozenset[str]()
-_RUN_TABLE: Final = table.by_facet(table.RUN_FACTS)
-_JOB_TABLE: Final = table.by_facet(table.JOB_FACTS)
-_DATASET_TABLE: Final = table.by_facet(table.DATASET_FACTS)
 
 type Found = dict[str, Any]
 """Members of a sighting, as they are found."""
@@ -47,7 +44,7 @@ class Notices(list[Notice]):
 def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> RunSighting:
     """What the event says of its run, itself and by the facets of run and job."""
     found: Found = {}
-    for member, lines in (("run", _RUN_TABLE), ("job", _JOB_TABLE)):
+    for member, lines in (("run", table.RUN_TABLE), ("job", table.JOB_TABLE)):
         facets = tree[member].get("facets")
         if facets is not None and _is_object(facets, notices, (member,), "facets"):
             _look_up(facets, lines, found, {}, notices, (member,), "facets")
@@ -85,7 +82,7 @@ class DatasetGatherer:
         for container in containers:
             facets = entry.get(container)
             if facets is not None and _is_object(facets, self._notices, place, container):
-                _look_up(facets, _DATASET_TABLE, found, used, self._notices, place, container)
+                _look_up(facets, table.DATASET_TABLE, found, used, self._notices, place, container)
                 if table.ASSERTIONS_FACET in facets and not asserted:
                     asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], names, (*place, container))
         if "deleted" in found:
@@ -106,7 +103,7 @@ class DatasetGatherer:
             if assertion is None and name is None:
                 self._notices.note("assertion_without_name", *place, index)
                 continue
-            success, severity = table.boolean(entry.get("success")), text_or_none(entry, "severity")
+            success, severity = boolean(entry.get("success")), text_or_none(entry, "severity")
             row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
             self.assertions.append(AssertionResult(*row, _occurrence(self._seen, row)))
         return True
@@ -177,7 +174,7 @@ def _look_up(
                 continue
             try:
                 value = read(value)
-            except table.UnreadableError as problem:
+            except UnreadableError as problem:
                 notices.note(str(problem), *place, container, name, step or "")
                 continue
             if value is not None:

@@ -16,6 +16,7 @@ from lineagelog.event.run_ids import stored_run_id
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 
 from . import making
 from .analyses import TIME_LIMIT, Answer, ask
@@ -41,12 +42,13 @@ class Reader:
     Every listing can be iterated over (constant memory) or taken in pages. Oldest first means: runs by their first
     event, run datasets by their run, the others by event time. Filters: ``namespace`` is the job's, and '' stands for
     a missing one. ``within`` are the job namespaces that the asker may see, None = all: where jobs of others share a
-    run id, it sees what its own said. All calls raise StoreUnavailable and StoreNotCreated.
+    run id, it sees what its own said. All calls raise StoreUnavailable, StoreNotCreated and StoreTooOld.
     """
 
     def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
         self._engine = engine
         self._schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+        keep_to_version(engine, self._schema)
 
     # --- windows ----------------------------------------------------------------------------------------------------
 

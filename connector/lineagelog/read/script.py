@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from lineagelog.errors import AnalysisStopped
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 
 _VARIABLE: Final = re.compile(r":'(\w+)'")
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
@@ -34,9 +35,10 @@ def run_script(
     """The rows of the one statement in ``script``, read in a transaction that can only read.
 
     ``values``: a text for each variable; the script casts them. ``settings`` of PostgreSQL hold for the statement.
-    Raises AnalysisStopped after its statement_timeout, StoreUnavailable, StoreNotCreated, and KeyError for a variable
-    without a value.
+    Raises AnalysisStopped after its statement_timeout, StoreUnavailable, StoreNotCreated, StoreTooOld, and KeyError for
+    a variable without a value.
     """
+    keep_to_version(engine, schema)
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
     wanted = {name: values[name] for name in variables(script)}
     # quoted as one name: set_config would take a comma in it for a list

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, func, select, text
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 from lineagelog.store.ledgers.kafka_offsets import OffsetRow, offset_rows
 
 from .making import utc
@@ -93,7 +94,8 @@ _PARTITIONS: Final = text("""
 
 
 def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
-    """Read the figures. Raises StoreUnavailable and StoreNotCreated."""
+    """Read the figures. Raises StoreUnavailable, StoreNotCreated and StoreTooOld."""
+    keep_to_version(engine, schema)
     event, store, letter = (schema.t(n) for n in (tables.EVENT_TABLE, tables.STORE_TABLE, tables.DEAD_LETTER_TABLE))
     kafka = tuple(offset_rows(engine, schema))
     with translated_errors(), engine.connect() as connection:

@@ -1,52 +1,97 @@
 """The digest's merge in Python: events folded to rows, so that one batch sends each row once.
 
-The same join as `merge.py` has in SQL (rules and proof: the property tests). A row here holds absolute times; the
-compact times of ol_run_dataset are made when the row is written out.
+The same join as `definition/merge.py` has in SQL (rules and proof: the property tests), over the registers that
+`event/facts.py` declares. A row here holds absolute times; the compact times of ol_run_dataset are made when the row is
+written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
+from lineagelog.event import facts
 from lineagelog.event.canonical import content_key, name_key
+from lineagelog.event.facts import Kind, Register
 from lineagelog.event.model import DatasetSighting, Event, RunSighting
 from lineagelog.event.times import to_microseconds
 from lineagelog.store.definition.merge import STATUS_RANK
-from lineagelog.store.definition.tables import DATASET_REGISTERS
 
 _content_key = lru_cache(maxsize=4096)(content_key)
 """Schemas and lineage come again with every run; hashing them anew would cost more than finding them."""
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _TERMINAL: Final = frozenset(("COMPLETE", "FAIL", "ABORT"))
-_NIL: Final = bytes(16)
-_DATASET_LOWS: Final = tuple(
-    _NIL if register.name.endswith("_hash") else register.low for register in DATASET_REGISTERS
-)
-_DATASET_SLOTS: Final = {register.name: slot for slot, register in enumerate(DATASET_REGISTERS)}
 
-type Carried = tuple[datetime, Any] | None
-"""A register: the time of the event that carried the value, and the value."""
+type Carried = list[tuple[datetime, Any] | None]
+"""The registers in their order: the time of the event that carried a value, and the value; None = never carried.
+
+In ol_run_dataset a time without a value is a deletion.
+"""
+type Order = Callable[[Any], Any]
+"""What a value is compared by with another of the same time."""
+
+
+def _merge(mine: Carried, others: Carried, orders: tuple[Order, ...]) -> None:
+    """Of each register the one of the greater (time, value)."""
+    for slot, theirs in enumerate(others):
+        if theirs is None:
+            continue
+        ours = mine[slot]
+        if (
+            ours is None
+            or theirs[0] > ours[0]
+            or (theirs[0] == ours[0] and orders[slot](theirs[1]) > orders[slot](ours[1]))
+        ):
+            mine[slot] = theirs
+
+
+def _run_order(register: Register) -> Order:
+    """Values as the columns that SQL compares have them, the lowest one for a member that is missing."""
+    if len(register.facts) == 1:
+        return content_key if register.facts[0].kind is Kind.JSON else _itself
+    lows = [fact.kind.low for fact in register.facts]
+    return lambda values: tuple([low if v is None else v for v, low in zip(values, lows, strict=True)])
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _or_deleted(value: Any) -> tuple[Any, ...]:
+    """A value beats a deletion, then the greater value."""
+    return (False,) if value is None else (True, value)
+
+
+_RUN: Final = (*(r for r in facts.RUN if r.places), *(r for r in facts.RUN if not r.places))
+"""What facets give, then what the event itself has."""
+_run_values: Final = attrgetter(*(register.member for register in _RUN if register.places))
+_event_values: Final = tuple([attrgetter(register.member) for register in _RUN if not register.places])
+_RUN_ORDERS: Final = tuple(map(_run_order, _RUN))
+_RUN_OWN: Final = 8
+"""Columns of RunRow.values before the registers."""
+_RUN_COLUMNS: Final = [fact.name for register in facts.RUN for fact in register.columns]
+_RUN_PLACES: Final = tuple(
+    [(_RUN_OWN + _RUN_COLUMNS.index(r.facts[0].name), _RUN_OWN + _RUN_COLUMNS.index(r.at)) for r in _RUN]
+)
+"""Where a register's columns begin, and where its time stands."""
+_JSON_SLOTS: Final = frozenset([slot for slot, register in enumerate(_RUN) if register.facts[0].kind is Kind.JSON])
+_NO_RUN: Final = (None,) * (_RUN_OWN + sum([len(register.columns) for register in _RUN]))
 
 
 class RunRow:
     """A row of ol_run in the making."""
 
     __slots__ = (
+        "carried",
         "end_time",
-        "error_message",
         "first_event_time",
-        "governance_action",
         "job_name",
         "job_namespace",
         "last_event_time",
-        "nominal",
-        "parent",
-        "processing",
-        "producer",
         "run_id",
         "start_time",
         "status",
@@ -59,12 +104,9 @@ class RunRow:
         self.start_time = time if sighting.status == "START" else None
         self.end_time = time if sighting.status in _TERMINAL else None
         self.first_event_time = self.last_event_time = time
-        self.governance_action = _carried(time, sighting.governance_action)
-        self.error_message = _carried(time, sighting.error_message)
-        self.processing = _carried(time, sighting.processing)
-        self.producer = _carried(time, event.producer or None)
-        self.parent = _carried(time, sighting.parent)
-        self.nominal = _carried(time, sighting.nominal)
+        self.carried: Carried = [None if value is None else (time, value) for value in _run_values(sighting)]
+        for value_of in _event_values:
+            self.carried.append((time, value) if (value := value_of(event)) else None)
 
     def merge(self, other: RunRow) -> None:
         """Join another contribution to the same run into this one."""
@@ -77,68 +119,52 @@ class RunRow:
             self.start_time = other.start_time
         self.first_event_time = min(self.first_event_time, other.first_event_time)
         self.last_event_time = max(self.last_event_time, other.last_event_time)
-        self.governance_action = _newest(self.governance_action, other.governance_action, content_key)
-        self.error_message = _newest(self.error_message, other.error_message, _itself)
-        self.processing = _newest(self.processing, other.processing, _texts)
-        self.producer = _newest(self.producer, other.producer, _itself)
-        self.parent = _newest(self.parent, other.parent, _texts)
-        self.nominal = _newest(self.nominal, other.nominal, _times)
+        _merge(self.carried, other.carried, _RUN_ORDERS)
 
     def values(self) -> tuple[Any, ...]:
         """The row in the order of schema.RUN_PARAMETERS."""
-        governance_at, governance = self.governance_action or (None, None)
-        error_at, error = self.error_message or (None, None)
-        processing_at, processing = self.processing or (None, (None,) * 3)
-        producer_at, producer = self.producer or (None, None)
-        parent_at, parent = self.parent or (None, (None,) * 6)
-        nominal_at, nominal = self.nominal or (None, (None,) * 2)
-        return (
+        row: list[Any] = [*_NO_RUN]
+        row[:_RUN_OWN] = (
             *(self.run_id, self.job_namespace, self.job_name, self.status, self.start_time, self.end_time),
             *(self.first_event_time, self.last_event_time),
-            *(governance, governance_at, None if governance is None else content_key(governance)),
-            *(error, error_at, *processing, processing_at, producer, producer_at),
-            *(*parent, parent_at, *nominal, nominal_at),
         )
+        for slot, register in enumerate(self.carried):
+            if register is None:
+                continue
+            time, value = register
+            first, at = _RUN_PLACES[slot]
+            if first + 1 == at:
+                row[first] = value
+            else:
+                row[first:at] = value
+            row[at] = time
+            if slot in _JSON_SLOTS:
+                row[at + 1] = content_key(value)
+        return tuple(row)
 
 
-def _carried(time: datetime, value: Any) -> Carried:
-    return None if value is None else (time, value)
-
-
-def _newest(mine: Carried, theirs: Carried, order: Any) -> Carried:
-    """The one of the greater (time, value)."""
-    if theirs is None or mine is theirs:
-        return mine
-    if mine is None or theirs[0] > mine[0]:
-        return theirs
-    if theirs[0] == mine[0] and order(theirs[1]) > order(mine[1]):
-        return theirs
-    return mine
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _texts(values: tuple[str | None, ...]) -> tuple[str, ...]:
-    return tuple([value or "" for value in values])
-
-
-def _times(values: tuple[datetime | None, ...]) -> tuple[datetime, ...]:
-    return tuple([value or _NEVER for value in values])
+_DATASET_OWN: Final = 6
+"""Columns of DatasetRow.values before the registers, which have two each."""
+_DATASET_SLOTS: Final = {register.member: slot for slot, register in enumerate(facts.DATASET)}
+_dataset_values: Final = attrgetter(*_DATASET_SLOTS)
+_HASHED_SLOTS: Final = tuple(
+    [slot for slot, register in enumerate(facts.DATASET) if register.facts[0].kind is Kind.HASH]
+)
+_DATASET_ORDERS: Final = (_or_deleted,) * len(facts.DATASET)
+_NO_DATASET: Final = (None,) * (_DATASET_OWN + 2 * len(facts.DATASET))
 
 
 class DatasetRow:
     """A row of ol_run_dataset in the making."""
 
     __slots__ = (
+        "carried",
         "counts",
         "direction",
         "event_time",
         "event_type",
         "name",
         "namespace",
-        "registers",
         "run_id",
     )
 
@@ -148,25 +174,18 @@ class DatasetRow:
         self.namespace, self.name = sighting.namespace, sighting.name
         self.event_time, self.event_type = time, status
         self.counts = status != "START" or sighting.row_count is not None or sighting.size_bytes is not None
-        self.registers: dict[int, tuple[datetime, Any]] = {
-            slot: (time, value) for slot, value in enumerate(_carried_values(sighting)) if value is not None
-        }
-        for name in sighting.deleted:
-            self.registers[_DATASET_SLOTS[name]] = (time, None)
+        self.carried: Carried = [None if value is None else (time, value) for value in _dataset_values(sighting)]
+        for slot in _HASHED_SLOTS:
+            if (register := self.carried[slot]) is not None:
+                self.carried[slot] = (time, _content_key(register[1]))
+        for member in sighting.deleted:
+            self.carried[_DATASET_SLOTS[member]] = (time, None)
 
     def merge(self, other: DatasetRow) -> None:
         """Join another contribution to the same run and dataset into this one."""
         if self._is_led_by(other):
             self.event_time, self.event_type, self.counts = other.event_time, other.event_type, other.counts
-        mine = self.registers
-        for slot, theirs in other.registers.items():
-            ours = mine.get(slot)
-            if (
-                ours is None
-                or theirs[0] > ours[0]
-                or (theirs[0] == ours[0] and _register_order(theirs, slot) > _register_order(ours, slot))
-            ):
-                mine[slot] = theirs
+        _merge(self.carried, other.carried, _DATASET_ORDERS)
 
     def _is_led_by(self, other: DatasetRow) -> bool:
         if other.counts != self.counts:
@@ -180,37 +199,16 @@ class DatasetRow:
 
     def values(self) -> tuple[Any, ...]:
         """The row in the order of schema.RUN_DATASET_PARAMETERS."""
-        row: list[Any] = [*_NOTHING_CARRIED]
-        row[:6] = self.run_id, self.direction, self.namespace, self.name, self.event_time, self.event_type
-        for slot, (time, value) in self.registers.items():
-            row[6 + 2 * slot] = value
-            if value is None or time != self.event_time:
-                row[7 + 2 * slot] = time
+        row: list[Any] = [*_NO_DATASET]
+        row[:_DATASET_OWN] = self.run_id, self.direction, self.namespace, self.name, self.event_time, self.event_type
+        place = _DATASET_OWN
+        for register in self.carried:
+            if register is not None:
+                time, row[place] = register
+                if register[1] is None or time != self.event_time:
+                    row[place + 1] = time
+            place += 2
         return tuple(row)
-
-
-_NOTHING_CARRIED: Final = (None,) * (6 + 2 * len(DATASET_REGISTERS))
-
-
-def _carried_values(sighting: DatasetSighting) -> tuple[Any, ...]:
-    """The values of a sighting in the order of DATASET_REGISTERS."""
-    schema, lineage = sighting.schema, sighting.lineage
-    return (
-        sighting.row_count,
-        sighting.size_bytes,
-        sighting.file_count,
-        sighting.lifecycle_state_change,
-        sighting.subset_type,
-        sighting.dataset_version,
-        None if schema is None else _content_key(schema),
-        None if lineage is None else _content_key(lineage),
-    )
-
-
-def _register_order(register: tuple[datetime, Any], slot: int) -> tuple[bool, Any]:
-    """Among registers of one time: a value beats a deletion, then the greater value."""
-    value = register[1]
-    return value is not None, _DATASET_LOWS[slot] if value is None else value
 
 
 class Digest:

@@ -18,9 +18,10 @@ from lineagelog.errors import StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.postgres.engine import driver_connection, translate, translated_errors
 from lineagelog.store.definition import tables
-from lineagelog.store.definition.creation import create, refuse_later
+from lineagelog.store.definition.creation import create
 from lineagelog.store.definition.partitions import MISSING_PARTITION, Partitions, months_of
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import any_version, keep_to_version, refuse_other
 
 from .writer import BatchWriter, DeadLetter
 
@@ -97,6 +98,7 @@ class LogStore:
         self._partitions = Partitions(self.schema)
         self._writer = BatchWriter(self.schema)
         self._floor: datetime | None = None
+        keep_to_version(engine, self.schema)
 
     # --- definition -------------------------------------------------------------------------------------------------
 
@@ -107,16 +109,16 @@ class LogStore:
         by a later version, SettingsError for a database that is not UTF-8, and StoreUnavailable where others hold the
         locks that it needs.
         """
-        with translated_errors(), driver_connection(self.engine) as connection:
+        with translated_errors(), any_version(), driver_connection(self.engine) as connection:
             create(connection, self.schema)
         self.check_version()
 
     def check_version(self) -> int:
-        """The version of the tables. Raises StoreNotCreated without tables, StoreTooNew for later ones."""
+        """The version of the tables. Raises StoreNotCreated without tables, StoreTooOld and StoreTooNew for others."""
         store = self.schema.t(tables.STORE_TABLE)
-        with translated_errors(), self.engine.connect() as connection:
+        with translated_errors(), any_version(), self.engine.connect() as connection:
             version = int(connection.execute(select(store.c.version)).scalar_one())
-        refuse_later(version)
+        refuse_other(version)
         return version
 
     def forget(self) -> None:
@@ -139,7 +141,7 @@ class LogStore:
 
         ``source`` names the transport and ``positions`` the place of each item, for dead letters. Appending again
         what is stored changes nothing, so a batch whose outcome is unknown may simply be sent again. Raises
-        StoreUnavailable, StoreReadOnly or StoreNotCreated; then nothing of the batch is stored.
+        StoreUnavailable, StoreReadOnly, StoreNotCreated or StoreTooOld; then nothing of the batch is stored.
         """
         letters = {
             index: DeadLetter(item, source, positions[index] if positions else "")

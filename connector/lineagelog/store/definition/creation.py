@@ -9,13 +9,14 @@ from typing import Final
 import psycopg
 from msgspec import Struct
 
-from lineagelog.errors import SettingsError, StoreTooNew
+from lineagelog.errors import SettingsError
 from lineagelog.postgres.connection import Connection
 from lineagelog.postgres.patience import patiently
 
 from . import migrations, tables, views
 from .partitions import advisory_key
 from .schema import LogStoreSchema
+from .version import refuse_later
 
 ATTEMPTS: Final = 40
 _GIVES_UP: Final = (
@@ -121,11 +122,3 @@ def _missing(schema: LogStoreSchema, found: _Found) -> Iterator[_Statements]:
             yield tuple(statements)
     if found.views != views.version():
         yield views.statements(schema)
-
-
-def refuse_later(version: int) -> None:
-    """Keep our definitions away from a store that a later version made."""
-    if version > tables.VERSION:
-        raise StoreTooNew(
-            f"the store has version {version} and this lineagelog knows up to {tables.VERSION}: install a newer one"
-        )

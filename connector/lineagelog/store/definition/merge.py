@@ -1,18 +1,20 @@
 """The digest's merge as SQL: what ON CONFLICT sets, so that the digest is a join of its events.
 
 ``d`` is the stored row, ``x`` the new one (EXCLUDED). The rules are commutative, associative and idempotent: any
-order, batching and duplication of the events gives the same rows. `digest.py` has the same rules in Python, and the
-property tests hold the two together.
+order, batching and duplication of the events gives the same rows. `append/digest.py` has the same rules in Python, and
+the property tests hold the two together. Which columns there are says `event/facts.py`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Integer, Table, case, cast, func, literal_column, or_, tuple_
-from sqlalchemy import Uuid as UuidType
+from sqlalchemy import Boolean, ColumnElement, Integer, Table, Uuid, case, cast, func, literal_column, or_, tuple_
 
-from .tables import DATASET_REGISTERS, RUN_REGISTERS, Register, Time
+from lineagelog.event import facts
+from lineagelog.event.facts import Fact, Kind, Register
+
+from .tables import Time
 
 STATUS_RANK = {"UNKNOWN": 0, "OTHER": 1, "START": 2, "RUNNING": 3, "ABORT": 4, "COMPLETE": 5, "FAIL": 6}
 """Which status beats which at the same time."""
@@ -20,6 +22,14 @@ STATUS_RANK = {"UNKNOWN": 0, "OTHER": 1, "START": 2, "RUNNING": 3, "ABORT": 4, "
 _RANKED: ColumnElement[Any] = literal_column(f"'{{{','.join(STATUS_RANK)}}}'::text[]")
 
 _NEVER: ColumnElement[Any] = literal_column("'-infinity'::timestamptz", Time)
+
+_LOWS: dict[Kind, ColumnElement[Any]] = {
+    Kind.TEXT: literal_column("''"),
+    Kind.COUNT: literal_column("-1"),
+    Kind.TIME: _NEVER,
+    Kind.HASH: literal_column("'00000000-0000-0000-0000-000000000000'::uuid", Uuid),
+}
+"""A value below every real one (`Kind.low`); JSON is compared by its hash."""
 
 type Columns = Any
 """`table.c` or `insert.excluded`."""
@@ -43,30 +53,25 @@ def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
         "first_event_time": func.least(d.first_event_time, x.first_event_time),
         "last_event_time": func.greatest(d.last_event_time, x.last_event_time),
     }
-    nil = literal_column("'00000000-0000-0000-0000-000000000000'::uuid", UuidType)
-    newer = _newer(d, x, "governance_action_at", {"governance_action_hash": nil})
-    for name in ("governance_action", "governance_action_at", "governance_action_hash"):
-        merged[name] = case((newer, x[name]), else_=d[name])
-    for register in RUN_REGISTERS:
-        lows = {name: _low(table, name) for name in register.columns}
-        newer = _newer(d, x, register.at, lows)
-        for name in (*register.columns, register.at):
+    for register in facts.RUN:
+        newer = _newer(d, x, register)
+        for name, _, _ in register.columns:
             merged[name] = case((newer, x[name]), else_=d[name])
     return merged
 
 
-def _low(table: Table, name: str) -> ColumnElement[Any]:
-    return _NEVER if isinstance(table.c[name].type, type(Time)) else literal_column("''")
-
-
-def _newer(d: Columns, x: Columns, at: str, lows: dict[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+def _newer(d: Columns, x: Columns, register: Register) -> ColumnElement[bool]:
     """Whether x's (time, values) are greater; every member is coalesced, or a NULL would break the order."""
 
     def side(a: Columns) -> Any:
-        return tuple_(func.coalesce(a[at], _NEVER), *(func.coalesce(a[name], low) for name, low in lows.items()))
+        return tuple_(func.coalesce(a[register.at], _NEVER), *(_or_low(a, fact) for fact in register.compared))
 
     newer: ColumnElement[bool] = side(x) > side(d)
     return newer
+
+
+def _or_low(a: Columns, fact: Fact) -> ColumnElement[Any]:
+    return func.coalesce(a[fact.name], _LOWS[fact.kind])
 
 
 def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
@@ -83,7 +88,7 @@ def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]
         "event_time": event_time,
         "event_type": case((x_leads, x.event_type), else_=d.event_type),
     }
-    for register in DATASET_REGISTERS:
+    for register in facts.DATASET:
         merged |= _register_merge(d, x, register, event_time)
     return merged
 
@@ -100,17 +105,15 @@ def _register_merge(
 
     (v, NULL): set at the row's event_time. (v, t): set at t. (NULL, t): deleted at t. (NULL, NULL): never carried.
     """
-    value, at = register.name, register.at
-    low: ColumnElement[Any] = literal_column(repr(register.low))
-    if isinstance(x[value].type, UuidType):
-        low = cast(low, UuidType)
+    (fact,) = register.facts
+    value, at = fact.name, register.at
 
     def effective(a: Columns) -> ColumnElement[Any]:
         return case((a[value].is_(None), a[at]), else_=func.coalesce(a[at], a.event_time))
 
     def side(a: Columns) -> Any:
         carried = cast(a[value].is_not(None), Boolean)
-        return tuple_(func.coalesce(effective(a), _NEVER), carried, func.coalesce(a[value], low))
+        return tuple_(func.coalesce(effective(a), _NEVER), carried, _or_low(a, fact))
 
     x_wins = side(x) > side(d)
     time = case((x_wins, effective(x)), else_=effective(d))

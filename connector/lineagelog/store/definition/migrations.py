@@ -6,10 +6,16 @@ must change in tables that are there, and rights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from sqlalchemy import Column
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.schema import CreateColumn
+
+from lineagelog.event import facts
 from lineagelog.postgres.blocks import do_block
 
 from . import tables
@@ -25,6 +31,8 @@ class Step:
     version: int
     what: str
     statements: Callable[[Qualified], tuple[str, ...]]
+    is_last: bool = True
+    """Whether the store has the version then; earlier steps of a version are transactions of their own before it."""
 
 
 def statements(table: Qualified) -> list[str]:
@@ -35,11 +43,11 @@ def statements(table: Qualified) -> list[str]:
 def _guarded(table: Qualified, step: Step) -> str:
     store = table(tables.STORE_TABLE)
     own = "".join(f"    {statement};\n" for statement in step.statements(table))
+    done = f"    UPDATE {store} SET version = {step.version} WHERE id = 1;\n" if step.is_last else ""
     return do_block(
         f"BEGIN -- to version {step.version}: {step.what}\n"
         f"  IF (SELECT version FROM {store} WHERE id = 1 FOR UPDATE) < {step.version} THEN\n"
-        f"{own}"
-        f"    UPDATE {store} SET version = {step.version} WHERE id = 1;\n"
+        f"{own}{done}"
         "  END IF;\n"
         "END",
         "migrate",
@@ -68,11 +76,18 @@ def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
 
 def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Columns for a table that is there, with their comments: a table that is described is not described again."""
-    defined = tables.build("s").tables[f"s.{name}"].c
     commented = [*(column.split()[0] for column in columns), *described]
     return (
         *(f"ALTER TABLE {table(name)} ADD COLUMN IF NOT EXISTS {column}" for column in columns),
-        *(f"COMMENT ON COLUMN {table(name)}.{each} IS '{defined[each].comment}'" for each in commented),
+        *_described(table, name, commented),
+    )
+
+
+def _described(table: Qualified, name: str, columns: Iterable[str]) -> tuple[str, ...]:
+    defined = tables.build("s").tables[f"s.{name}"].c
+    comments = {each: (defined[each].comment or "").replace("'", "''") for each in columns}
+    return tuple(
+        f"COMMENT ON COLUMN {table(name)}.{each} IS '{comment}'" for each, comment in comments.items() if comment
     )
 
 
@@ -84,10 +99,39 @@ def _forwarding_and_views(table: Qualified) -> tuple[str, ...]:
     )
 
 
-STEPS: Final = (
-    Step(2, "offsets of Kafka partitions", _kafka_offsets),
-    Step(
+_FACTS: Final = {tables.RUN_TABLE: facts.RUN, tables.RUN_DATASET_TABLE: facts.DATASET}
+_FACTS_DESCRIBED: Final = 3
+"""The version from which on the columns of facts have comments."""
+
+
+def _with_facts(version: int, own: Step | None) -> Iterator[Step]:
+    """The steps of a version: the columns of its facts, one table at a time, so that no two locks are held; its own."""
+    new = {name: [r for r in registers if r.since == version] for name, registers in _FACTS.items()}
+    for name, registers in new.items():
+        if registers:
+            yield Step(version, f"facts of {name}", partial(_facts_added, name, registers), is_last=False)
+        if version == _FACTS_DESCRIBED:
+            old = [fact.name for r in _FACTS[name] if r.since < version for fact in r.columns]
+            yield Step(version, f"comments of {name}", partial(_described, name=name, columns=old), is_last=False)
+    yield own or Step(version, f"facts: {', '.join(r.name for found in new.values() for r in found)}", lambda _: ())
+
+
+def _facts_added(name: str, registers: list[facts.Register], table: Qualified) -> tuple[str, ...]:
+    columns = [f"{fact.name} {sql_type(fact.kind)}" for register in registers for fact in register.columns]
+    return _added(table, name, *columns)
+
+
+def sql_type(kind: facts.Kind) -> str:
+    """A kind's type in DDL, with the collation of names."""
+    return str(CreateColumn(Column("x", tables.TYPES[kind])).compile(dialect=PGDialect_psycopg())).partition(" ")[2]  # type: ignore[no-untyped-call]
+
+
+_OWN: Final = {
+    2: Step(2, "offsets of Kafka partitions", _kafka_offsets),
+    3: Step(
         3, "what forwarding has learnt of a target, what a purge took before it was sent, views", _forwarding_and_views
     ),
-)
-"""A later version is one more line."""
+}
+"""A later version is one more line, unless it only brings facts (`Register.since`)."""
+
+STEPS: Final = tuple(step for v in range(2, tables.VERSION + 1) for step in _with_facts(v, _OWN.get(v)))

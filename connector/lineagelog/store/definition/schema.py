@@ -46,8 +46,10 @@ from sqlalchemy.schema import (
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.expression import ClauseElement, TableValuedAlias
+from sqlalchemy.types import TypeEngine
 
 from lineagelog.errors import SettingsError
+from lineagelog.event import facts
 from lineagelog.postgres.blocks import do_block
 from lineagelog.postgres.connection import SEARCH_PATH
 
@@ -235,12 +237,11 @@ class LogStoreSchema:
         return insert(table).values(columns).on_conflict_do_nothing().returning(table.c.arrival)
 
     def upsert_run(self) -> Insert:
-        """Add an event to its run. Parameters: RUN_PARAMETERS, those of governance_action as JSON text.
+        """Add an event to its run. Parameters: RUN_PARAMETERS, those of JSONB as JSON text.
 
         ``X_at`` is the event's time if the event carries X, else NULL.
         """
         values: dict[str, Any] = self._parameters(tables.RUN_TABLE, RUN_PARAMETERS)
-        values["governance_action"] = cast(bindparam("governance_action", type_=Text), JSONB)
         values["run_key"] = key_of(*(_text(name) for name in ("run_id", "job_namespace", "job_name")))
         values["job_key"] = key_of(*(_text(name) for name in ("job_namespace", "job_name")))
         return self._upsert_run(insert(self.t(tables.RUN_TABLE)).values(values).inline())
@@ -287,12 +288,7 @@ class LogStoreSchema:
 
     def _parameters(self, table_name: str, names: tuple[str, ...]) -> dict[str, Any]:
         table = self.t(table_name)
-        return {
-            name: cast(bindparam(name, type_=Boolean), Boolean)
-            if isinstance(table.c[name].type, Boolean)
-            else bindparam(name, type_=table.c[name].type)
-            for name in names
-        }
+        return {name: _parameter(name, table.c[name].type) for name in names}
 
     # --- writing: many rows at once ---------------------------------------------------------------------------------
 
@@ -529,6 +525,14 @@ def key_of(*parts: ColumnElement[Any]) -> ColumnElement[Any]:
     return cast(func.encode(half, literal_column("'hex'")), Uuid)
 
 
+def _parameter(name: str, type_: TypeEngine[Any]) -> ColumnElement[Any]:
+    if isinstance(type_, Boolean):
+        return cast(bindparam(name, type_=Boolean), Boolean)
+    if isinstance(type_, JSONB):
+        return cast(bindparam(name, type_=Text), JSONB)
+    return bindparam(name, type_=type_)
+
+
 def _text(name: str) -> ColumnElement[str]:
     return bindparam(name, type_=Text)
 
@@ -561,17 +565,14 @@ _RUN_VALUES: Final = (
     "end_time",
     "first_event_time",
     "last_event_time",
-    "governance_action",
-    "governance_action_at",
-    "governance_action_hash",
-    *(name for register in tables.RUN_REGISTERS for name in (*register.columns, register.at)),
+    *(fact.name for register in facts.RUN for fact in register.columns),
 )
 RUN_PARAMETERS: Final = ("run_id", "job_namespace", "job_name", *_RUN_VALUES)
 RUN_COLUMNS: Final = ("run_key", "run_id", "job_namespace", "job_name", "job_key", *_RUN_VALUES)
 _DATASET_VALUES: Final = (
     "event_time",
     "event_type",
-    *(name for register in tables.DATASET_REGISTERS for name in (register.name, register.at)),
+    *(fact.name for register in facts.DATASET for fact in register.columns),
 )
 _DATASET_NAMES: Final = ("run_id", "direction", "dataset_namespace", "dataset_name")
 RUN_DATASET_PARAMETERS: Final = (*_DATASET_NAMES, *_DATASET_VALUES)

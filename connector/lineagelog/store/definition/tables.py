@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -28,6 +28,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import UserDefinedType
+
+from lineagelog.event import facts
+from lineagelog.event.facts import Kind
 
 VERSION: Final = 3
 """Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store (`migrations.py`)."""
@@ -78,58 +81,14 @@ class TransactionId(UserDefinedType[int]):
         return "xid8"
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
-    """A column of ol_run_dataset that keeps the newest value that any event carried, beside its time."""
-
-    name: str
-    low: Any
-    """A value below every real one, for comparison."""
-
-    @property
-    def at(self) -> str:
-        """The column of its compact time."""
-        return f"{self.name}_at"
-
-
-NIL_UUID: Final = "00000000-0000-0000-0000-000000000000"
-DATASET_REGISTERS: Final = (
-    Register("row_count", -1),
-    Register("size_bytes", -1),
-    Register("file_count", -1),
-    Register("lifecycle_state_change", ""),
-    Register("subset_type", ""),
-    Register("dataset_version", ""),
-    Register("schema_hash", NIL_UUID),
-    Register("lineage_hash", NIL_UUID),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRegister:
-    """A group of columns of ol_run that is taken as a whole from the newest event that carried it."""
-
-    at: str
-    columns: tuple[str, ...]
-
-
-RUN_REGISTERS: Final = (
-    RunRegister("error_message_at", ("error_message",)),
-    RunRegister("processing_at", ("processing_type", "integration", "job_type")),
-    RunRegister("producer_at", ("producer",)),
-    RunRegister(
-        "parent_at",
-        (
-            "parent_namespace",
-            "parent_name",
-            "parent_run_id",
-            "root_namespace",
-            "root_name",
-            "root_run_id",
-        ),
-    ),
-    RunRegister("nominal_at", ("nominal_start_time", "nominal_end_time")),
-)
+TYPES: Final[dict[Kind, Any]] = {
+    Kind.TEXT: Name,
+    Kind.COUNT: BigInteger(),
+    Kind.TIME: Time,
+    Kind.JSON: JSONB(),
+    Kind.HASH: Uuid(),
+}
+"""The SQL type of each kind of fact."""
 
 
 def build(schema_name: str) -> MetaData:
@@ -195,7 +154,7 @@ def _run(metadata: MetaData) -> None:
         Column("end_time", Time, comment="latest COMPLETE, FAIL or ABORT"),
         Column("first_event_time", Time, nullable=False),
         Column("last_event_time", Time, nullable=False),
-        *_carried_by_runs(),
+        *carried(facts.RUN),
         Column(
             "last_hour",
             TIMESTAMP(timezone=False),
@@ -222,38 +181,13 @@ def _run(metadata: MetaData) -> None:
     Index("ol_run_pipeline_first", table.c.first_event_time, postgresql_where=of_snaplogic)
 
 
-def _carried_by_runs() -> list[Column[Any]]:
-    """The facts of a run that the newest event with them gives, each group with the time of that event."""
-    return [
-        Column("governance_action", JSONB, comment="facet egeria_governanceAction of the newest event with it"),
-        Column("governance_action_at", Time),
-        Column("governance_action_hash", Uuid),
-        Column("error_message", Name),
-        Column("error_message_at", Time),
-        Column("processing_type", Name),
-        Column("integration", Name),
-        Column("job_type", Name),
-        Column("processing_at", Time),
-        Column("producer", Name),
-        Column("producer_at", Time),
-        Column("parent_namespace", Name),
-        Column("parent_name", Name),
-        Column("parent_run_id", Name),
-        Column("root_namespace", Name),
-        Column("root_name", Name),
-        Column("root_run_id", Name),
-        Column("parent_at", Time),
-        Column("nominal_start_time", Time),
-        Column("nominal_end_time", Time),
-        Column("nominal_at", Time),
-    ]
+def carried(registers: Iterable[facts.Register]) -> list[Column[Any]]:
+    """The columns of facts, each register with the time of the event that gave it."""
+    columns = [fact for register in registers for fact in register.columns]
+    return [Column(fact.name, TYPES[fact.kind], comment=fact.about or None) for fact in columns]
 
 
 def _run_dataset(metadata: MetaData) -> None:
-    types: dict[Any, Any] = {-1: BigInteger, "": Name, NIL_UUID: Uuid}
-    registers: list[Column[Any]] = []
-    for register in DATASET_REGISTERS:
-        registers += [Column(register.name, types[register.low]), Column(register.at, Time)]
     table = Table(
         RUN_DATASET_TABLE,
         metadata,
@@ -271,7 +205,7 @@ def _run_dataset(metadata: MetaData) -> None:
         Column("dataset_key", Uuid, nullable=False, comment="hash of dataset_namespace, dataset_name"),
         Column("event_time", Time, nullable=False),
         Column("event_type", Name, nullable=False),
-        *registers,
+        *carried(facts.DATASET),
         CheckConstraint("direction IN ('I', 'O')", name="ol_run_dataset_direction"),
         comment="one row per run, direction and dataset; X_at is NULL where X was set at event_time",
         postgresql_with={"fillfactor": 80},

@@ -19,6 +19,7 @@ from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import advisory_key
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 
 LAG_COUNTED: Final = 1_000_000
 """Events behind are counted up to this many."""
@@ -202,6 +203,7 @@ class Forwarding:
     def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
         self.engine = engine
         self.schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+        keep_to_version(engine, self.schema)
         self._event = self.schema.table(tables.EVENT_TABLE)
         self._cursor = self.schema.table(tables.FORWARD_CURSOR_TABLE)
         self._letter = self.schema.table(tables.FORWARD_LETTER_TABLE)

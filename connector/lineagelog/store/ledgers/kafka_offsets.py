@@ -20,6 +20,7 @@ from lineagelog.errors import ClaimLost
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 
 
 class Place(NamedTuple):
@@ -97,6 +98,7 @@ class KafkaOffsets:
 
     def __init__(self, engine: Engine, schema: LogStoreSchema, group: str, owner: str) -> None:
         self._engine, self._group, self._owner = engine, group, owner
+        keep_to_version(engine, schema)
         self._table = schema.table_beside_placeholders(tables.KAFKA_OFFSET_TABLE)
 
     def claim(self, starts: Iterable[Start]) -> list[Claim]:
@@ -187,7 +189,7 @@ class LostPlaces(ClaimLost):
 
 
 def offset_rows(engine: Engine, schema: LogStoreSchema) -> list[OffsetRow]:
-    """All groups, by name, topic and partition; none in a store of version 1 and for roles that may not read them."""
+    """All groups, by name, topic and partition; none for roles that may not read them."""
     may_read = "SELECT coalesce(has_table_privilege(to_regclass(%s), 'SELECT'), false)"
     query = f"SELECT {_COLUMNS} FROM {schema.table(tables.KAFKA_OFFSET_TABLE)} ORDER BY 1, 2, 3"
     with translated_errors(), driver_connection(engine) as connection:

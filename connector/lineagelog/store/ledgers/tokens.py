@@ -18,6 +18,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import keep_to_version
 
 PREFIX: Final = "llg_"
 """What every token begins with, so that scanners for leaked secrets can tell it."""
@@ -74,6 +75,7 @@ class Tokens:
     ) -> None:
         self._engine = engine
         schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+        keep_to_version(engine, schema)
         self._table = schema.t(tables.TOKEN_TABLE)
         self._clock = clock
         self._remembered: dict[bytes, tuple[float, Grant | None]] = {}

@@ -13,6 +13,7 @@ from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import Partitions, months_of
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.version import any_version
 
 _TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE, tables.KAFKA_OFFSET_TABLE)
 _SERVER: Final = """
@@ -81,7 +82,7 @@ class Access(Struct, frozen=True):
 
 def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
     """Ask the server. Raises StoreUnavailable."""
-    with translated_errors(), driver_connection(engine) as connection:
+    with translated_errors(), any_version(), driver_connection(engine) as connection:
         row = connection.cursor(row_factory=dict_row).execute(_SERVER, {"schema": schema.schema_name}).fetchone()
         before = datetime.now(UTC)
         now = connection.execute("SELECT clock_timestamp()").fetchone()
@@ -92,7 +93,7 @@ def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
 
 def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Access:
     """Look at the tables in the catalogue; any role may. Raises StoreUnavailable."""
-    with translated_errors(), driver_connection(engine) as connection:
+    with translated_errors(), any_version(), driver_connection(engine) as connection:
         rows = connection.execute(_ACCESS, (list(_TABLES), schema.schema_name)).fetchall()
         owner = connection.execute(_OWNER, (schema.schema_name, tables.EVENT_TABLE)).fetchone()
         partitions = {

@@ -15,7 +15,9 @@ from uuid import UUID
 import psycopg
 from msgspec import Struct
 
+from lineagelog.event import facts
 from lineagelog.event.canonical import canonical, name_key
+from lineagelog.event.facts import Kind
 from lineagelog.event.model import Event
 from lineagelog.event.parse import decode, parse
 from lineagelog.postgres.engine import driver_connection, translated_errors
@@ -75,6 +77,9 @@ _PARTS: Final = (
     _Part(tables.TEST_TABLE, "test_key", 5, columns.TEST_PARAMETERS),
 )
 
+_JSON: Final = frozenset(fact.name for register in facts.RUN for fact in register.facts if fact.kind is Kind.JSON)
+"""Columns whose spelling is PostgreSQL's."""
+
 type Rows = dict[str, dict[bytes, tuple[Any, ...]]]
 """Table to key to row."""
 
@@ -94,7 +99,7 @@ class Verifier:
         self._from_floor = f"{self._events} AND event_time >= %(floor)s"
         self._floor = f"SELECT retention_floor FROM {self._schema.table(tables.STORE_TABLE)}"
         dataset = self._schema.table(tables.RUN_DATASET_TABLE)
-        times = ", ".join(("event_time", *(register.at for register in tables.DATASET_REGISTERS)))
+        times = ", ".join(("event_time", *(register.at for register in facts.DATASET)))
         self._cut = (
             f"SELECT run_id FROM {run} WHERE run_id = ANY(%(runs)s) AND first_event_time < %(floor)s "
             f"UNION SELECT run_id FROM {dataset} WHERE run_id = ANY(%(runs)s) AND least({times}) < %(floor)s "
@@ -173,7 +178,7 @@ class Verifier:
         """The digest rows of some runs as the database has them; assertions and tests from the floor on."""
         found: Rows = {}
         for part in _PARTS:
-            names = ", ".join(f"{name}::text" if name == "governance_action" else name for name in part.columns)
+            names = ", ".join(f"{name}::text" if name in _JSON else name for name in part.columns)
             query = f"SELECT {part.key}, {names} FROM {self._table(part.table)} WHERE run_id = ANY(%(runs)s)"
             if floor is not None and part.table in (tables.ASSERTION_TABLE, tables.TEST_TABLE):
                 query += " AND event_time >= %(floor)s"
@@ -232,9 +237,9 @@ def _plain(part: _Part, row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A database row with the types that a digest row has: hashes as bytes, JSON canonical."""
     values: list[Any] = [value.bytes if isinstance(value, UUID) else value for value in row]
     if part.table == tables.RUN_TABLE:
-        place = columns.RUN_PARAMETERS.index("governance_action")
-        if values[place] is not None:
-            values[place] = canonical(decode(values[place].encode()))
+        for place, name in enumerate(part.columns):
+            if name in _JSON and values[place] is not None:
+                values[place] = canonical(decode(values[place].encode()))
     return tuple(values)
 
 

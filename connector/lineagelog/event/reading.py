@@ -1,0 +1,121 @@
+"""How the value of a fact is read from its place in a facet; a null at any level means "not carried"."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from .canonical import canonical
+from .times import BadTimeError, parse_time
+
+_LONG_MAX: Final = 2**63 - 1
+
+
+class UnreadableError(ValueError):
+    """The value is there but is not what its place asks for; the event stays, the value is unknown."""
+
+
+def count(value: Any) -> int:
+    """A number of rows, bytes or files. Long.MAX_VALUE is Spark's way of saying "unknown"."""
+    if type(value) is str and len(value) < 25 and value.isascii() and value.strip().isdigit():
+        value = int(value)
+    if type(value) is int and 0 <= value < _LONG_MAX:
+        return value
+    raise UnreadableError("not_a_count")
+
+
+def text(value: Any) -> str:
+    """A text; an integer (some producers number their dataset versions) is written out."""
+    if type(value) is str:
+        return value
+    if type(value) is int:
+        return str(value)
+    raise UnreadableError("not_a_text")
+
+
+def boolean(value: Any) -> bool | None:
+    """A truth value as Jackson reads it; None for anything else."""
+    if type(value) is bool:
+        return value
+    if type(value) is int:
+        return value != 0
+    if type(value) is str and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    return None
+
+
+def condition_type(value: Any) -> str:
+    """The type of a subset condition; a condition without a type still is one: ''."""
+    if type(value) is not dict:
+        raise UnreadableError("not_an_object")
+    kind = value.get("type")
+    return kind if type(kind) is str else ""
+
+
+def schema_fields(value: Any) -> bytes | None:
+    """The fields of a schema facet, canonical; an empty list says nothing."""
+    if type(value) is bytes and value[:1] == b"[":  # a scanner has the canonical text at hand
+        return value
+    if type(value) is not list:
+        raise UnreadableError("not_an_array")
+    return canonical(value) if value else None
+
+
+def lineage_edges(facet: dict[str, Any]) -> bytes | None:
+    """The edges of a columnLineage facet without its `_producer` and the like, canonical."""
+    edges = {name: _fragment(facet[name]) for name in ("fields", "dataset") if facet.get(name)}
+    return canonical(edges) if edges else None
+
+
+def _fragment(value: Any) -> Any:
+    return orjson.Fragment(value) if type(value) is bytes else value
+
+
+def whole(facet: dict[str, Any]) -> bytes:
+    """The facet itself, canonical."""
+    return canonical(facet)
+
+
+def text_or_none(facet: dict[str, Any], name: str) -> str | None:
+    """A member that is a text, None for anything else."""
+    value = facet.get(name)
+    return value if type(value) is str else None
+
+
+def job_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Processing type, integration and job type of a jobType facet."""
+    return _unless_empty(
+        (text_or_none(facet, "processingType"), text_or_none(facet, "integration"), text_or_none(facet, "jobType"))
+    )
+
+
+def parent(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Job namespace, job name and run id of a parent facet, then the same of its root."""
+    return _unless_empty(_job_and_run(facet) + _job_and_run(facet.get("root")))
+
+
+def _job_and_run(holder: Any) -> tuple[str | None, ...]:
+    namespace = name = run_id = None
+    if type(holder) is dict:
+        if type(job := holder.get("job")) is dict:
+            namespace, name = text_or_none(job, "namespace"), text_or_none(job, "name")
+        if type(run := holder.get("run")) is dict:
+            run_id = text_or_none(run, "runId")
+    return namespace, name, run_id
+
+
+def nominal_time(facet: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Start and end of a nominalTime facet, in UTC; one that cannot be read is left out."""
+    return _unless_empty((_time(facet.get("nominalStartTime")), _time(facet.get("nominalEndTime"))))
+
+
+def _time(value: Any) -> Any:
+    try:
+        return parse_time(value)[0] if type(value) is str else None
+    except BadTimeError:
+        return None
+
+
+def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    return None if values.count(None) == len(values) else values
