@@ -1,9 +1,9 @@
 """Puts into a wheel a list of its parts (an SBOM) and, where cargo is, the compiled forms of native/.
 
-Run itself, it builds the compiled forms in place. ``LINEAGELOG_PURE=1`` leaves them out. Where cargo is missing or fails,
-the wheel is pure Python, does the same, and one line says so; with ``LINEAGELOG_COMPILED=1`` the build fails instead. An
-editable install builds nothing. The SBOM is made from constraints.txt and pyproject.toml alone, so that the same sources
-give the same bytes.
+Run itself, it builds the compiled forms in place. ``LINEAGELOG_PURE=1`` leaves them out. Where cargo is missing or
+fails, the wheel is pure Python, does the same, and one line says so; with ``LINEAGELOG_COMPILED=1`` the build fails
+instead. An editable install builds nothing. The SBOM is made from constraints.txt and pyproject.toml alone, so that the
+same sources give the same bytes.
 """
 
 from __future__ import annotations
