@@ -18,13 +18,13 @@ from tests.support import ROOT, connect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.conftest import Databases
+    from tests.databases import NewDatabase
 
 
 @pytest.fixture(scope="module")
-def filled(databases: Databases) -> Iterator[psycopg.Connection]:
+def filled(new_database: NewDatabase) -> Iterator[psycopg.Connection]:
     """400 runs of 8 jobs."""
-    with databases.new() as url:
+    with new_database() as url:
         create_store(url, executions.SCHEMA)
         with connect(url, autocommit=True) as connection:
             connection.execute(f"SET search_path TO pg_catalog, {executions.SCHEMA}, pg_temp")
