@@ -78,3 +78,22 @@ def test_an_unknown_option_is_an_error() -> None:
     """Exit code 2, and the option is named."""
     ran = run_here("list", "runs", "--nonsense")
     assert (ran.code, "--nonsense" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "unneeded"),
+    [
+        ("--version", {"pydantic", "sqlalchemy", "psycopg", "lineagelog.settings"}),
+        ("list runs --database postgresql://nobody@127.0.0.1:1/x", {"lineagelog.server", "lineagelog.forward"}),
+        ("store ddl", {"lineagelog.server", "lineagelog.forward", "lineagelog.read"}),
+    ],
+)
+def test_a_command_loads_what_it_needs_and_no_more(words: str, unneeded: set[str]) -> None:
+    """Starting is quick because of what is not imported: what prints tables, logs, serves, exports and forwards."""
+    never = {"rich", "structlog", "uvicorn", "prometheus_client", "sqlglot", "requests", "httpx2", "lineagelog.export"}
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "lineagelog", *words.split()], capture_output=True, text=True
+    ).stderr
+    loaded = {line.rpartition("|")[2].strip() for line in told.splitlines() if line.startswith("import time:")}
+    assert "lineagelog.cli.app" in loaded
+    assert loaded & (never | unneeded) == set()
