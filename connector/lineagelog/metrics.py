@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from .errors import SettingsError
 from .intake import Tally
+from .loopback import host_name, is_local_name
 
 
 def event_families(source: str, tally: Tally) -> Iterator[Metric]:
@@ -72,6 +73,7 @@ def served(collector: Collector, address: str, port: int) -> Iterator[str]:
     registry.register(collector)
     try:
         server, _ = start_http_server(port, address, registry)
+        server.set_app(_for_neighbours(server.get_app(), address))
     except (OSError, OverflowError) as error:
         cause = getattr(error, "strerror", None) or error
         raise SettingsError(f"metrics cannot be served on {address}:{port}: {cause}") from error
@@ -80,3 +82,19 @@ def served(collector: Collector, address: str, port: int) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def _for_neighbours(app: Any, address: str) -> Any:
+    """The application for this machine's own programs, where only they reach it: no page that a browser shows."""
+    if not is_local_name(address):
+        return app
+
+    def judged(environ: dict[str, Any], respond: Any) -> Any:
+        name = host_name(environ.get("HTTP_HOST", "localhost"))
+        is_page = "HTTP_ORIGIN" in environ or environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin")
+        if name is not None and is_local_name(name) and not is_page:
+            return app(environ, respond)
+        respond("421 Misdirected Request", [("Content-Type", "text/plain; charset=utf-8")])
+        return [b"these metrics are for programs on this machine: ask localhost, or bind them to another address\n"]
+
+    return judged

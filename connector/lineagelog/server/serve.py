@@ -20,10 +20,10 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lineagelog.errors import SettingsError
+from lineagelog.loopback import is_loopback
 
 from .app import App
 from .limits import HEAD_BYTES
-from .visitors import is_loopback
 
 STOP_SECONDS: Final = 30
 _SWITCH_INTERVAL: Final = 0.0005

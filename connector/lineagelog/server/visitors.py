@@ -6,15 +6,15 @@ resolved to 127.0.0.1 (DNS rebinding), so the name by which the server is addres
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from lineagelog.loopback import host_name, is_local_name
+
 from .answers import Headers, Refusal
 
 ANY: Final = "*"
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/?#@\[\]]+)(?::\d*)?", re.IGNORECASE)
 _ORIGIN: Final = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
 _OWN_SITE: Final = frozenset((b"same-origin", b"none"))
 """What `Sec-Fetch-Site` says of our own pages, and of an address that a person typed."""
@@ -92,22 +92,11 @@ class Visitors:
         return ANY in self._origins or origin.decode("latin-1").lower() in self._origins
 
     def _is_ours(self, host: str) -> bool:
-        match = _HOST.fullmatch(host.strip())
-        if match is None:
-            return False
-        name = match[1].rstrip(".").lower()
-        return name == "localhost" or ANY in self._names or name in self._names or is_loopback(name.strip("[]"))
+        name = host_name(host)
+        return name is not None and (is_local_name(name) or ANY in self._names or name in self._names)
 
 
 def _is_same(origin: bytes, host: bytes | None) -> bool:
     """Whether a page of ours asks: its origin is the name that the request is addressed to."""
     match = _ORIGIN.fullmatch(origin.decode("latin-1"))
     return match is not None and host is not None and match[1].lower() == host.decode("latin-1").strip().lower()
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address is this machine's own; a name is none."""
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
