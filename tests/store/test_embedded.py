@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -18,6 +19,7 @@ import pytest
 from sqlalchemy import NullPool, create_engine, text
 
 from lineagelog.errors import EmbeddedError
+from lineagelog.postgres import embedded
 from lineagelog.postgres.binaries import BINARIES_VARIABLE, Account, account_for
 from lineagelog.postgres.cluster import Cluster, own_folder, pgdata_of, socket_dir_of
 from lineagelog.postgres.embedded import DATA_DIR_VARIABLE, EmbeddedPostgres, default_data_dir
@@ -360,6 +362,18 @@ def test_a_start_waits_for_another_and_says_so(used_dir: Path) -> None:
                 waiting.start()
             assert time.monotonic() - begin >= 1.2
     assert said == ["waiting for another lineagelog that starts or stops the database…"]
+
+
+def test_a_server_that_was_slow_to_start_has_time_to_answer(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it is ready after 38 seconds, and still refuses once: that is no reason to give up."""
+    now, refusals = iter([0.0, 38.0, 39.0, 69.0]), ["starting up", "starting up", None]
+    monkeypatch.setattr(embedded, "time", SimpleNamespace(monotonic=lambda: next(now), sleep=lambda _: None))
+    monkeypatch.setattr(EmbeddedPostgres, "_refusal", lambda _: refusals.pop(0))
+    ready = SimpleNamespace(pid=lambda: 1, is_ready=lambda: True)
+    EmbeddedPostgres(data_dir)._bring_up(ready)  # type: ignore[arg-type]
+    now, refusals = iter([0.0, 38.0, 69.0]), ["starting up"] * 2
+    with pytest.raises(EmbeddedError, match="does not let us in after 69 s: starting up"):
+        EmbeddedPostgres(data_dir)._bring_up(ready)  # type: ignore[arg-type]
 
 
 def test_default_data_directory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,6 +258,7 @@ class EmbeddedPostgres:
         """Return when the server answers, having started it if none runs; the start lock is ours."""
         begin = time.monotonic()
         launched: int | None = None
+        ready: float | None = None
         told = False
         while (refusal := self._refusal()) is not None:
             waited = time.monotonic() - begin
@@ -266,7 +267,8 @@ class EmbeddedPostgres:
                 if launched and not (waited < _SETTLE and any(each in said for each in _PASSING)):
                     raise EmbeddedError(f"the embedded PostgreSQL in {self.data_dir} does not start: {said}")
                 launched = self._launch(cluster)
-            if waited > (_SETTLE if cluster.is_ready() else self._timeout):
+            ready = (waited if ready is None else ready) if cluster.is_ready() else None
+            if waited > (self._timeout if ready is None else ready + _SETTLE):
                 where = f"the embedded PostgreSQL in {self.data_dir}"
                 raise EmbeddedError(f"{where} does not let us in after {waited:.0f} s: {refusal}")
             if waited > 2 and not told:
