@@ -249,6 +249,13 @@ def test_serve(pooled_url: str) -> None:
             assert json.load(found)["run_id"] == "run-1"
 
 
+def needs_a_session(*command: str) -> None:
+    """The command is refused in one line that says so."""
+    refused = run_here(*command)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), command
+    assert "session pooling" in refused.err
+
+
 def test_what_needs_a_session_says_so(pooled: LogStore, pooled_url: str, store_url: str, tmp_path: Path) -> None:
     """Locks that outlast a transaction are not to be had: one clear line instead of two purges at once."""
     for call in (
@@ -257,19 +264,17 @@ def test_what_needs_a_session_says_so(pooled: LogStore, pooled_url: str, store_u
     ):
         with pytest.raises(SettingsError, match="session pooling"):
             call()
+    for command in (
+        ("store", "purge", "--older-than", "90d"),
+        ("consume", "--brokers", "127.0.0.1:1", "--topic", "t"),
+    ):
+        needs_a_session(*command, "--database", pooled_url)
     with connect(store_url) as connection:
         connection.execute("DROP TABLE openlineage.ol_kafka_offset")
         connection.execute("UPDATE openlineage.ol_store SET version = 1")
     with pytest.raises(SettingsError, match="session pooling"):
         pooled.create()
-    for command in (
-        ("store", "purge", "--older-than", "90d"),
-        ("consume", "--brokers", "127.0.0.1:1", "--topic", "t"),
-        ("store", "init"),
-    ):
-        refused = run_here(*command, "--database", pooled_url)
-        assert (refused.code, refused.err.count("\n")) == (2, 1), command
-        assert "session pooling" in refused.err
+    needs_a_session("store", "init", "--database", pooled_url)
 
 
 @pytest.mark.parametrize("pooler", ["session"], indirect=True)
