@@ -24,7 +24,7 @@ from benchmarks.__main__ import database, settle
 from benchmarks.generator import generate
 from benchmarks.writers import Appending, create_store
 from lineagelog.intake import Door
-from lineagelog.kafka.cluster import Cluster
+from lineagelog.kafka.cluster import KafkaCluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.metrics import WorkerMetrics
 from lineagelog.kafka.options import ConsumerOptions
@@ -68,7 +68,7 @@ def timed_consume(url: str, broker: Broker, topic: str, number: int) -> float:
         if not seen or seen[-1][1] != metrics.stored:
             seen.append((time.perf_counter(), metrics.stored))
 
-    ends = Cluster(options).ends()
+    ends = KafkaCluster(options).ends()
     Worker(Door(LogStore(engine, SCHEMA)), options, stop=threading.Event(), until=ends, report=note).run()
     engine.dispose()
     seen = [(at, stored) for at, stored in seen if stored]

@@ -25,7 +25,7 @@ from benchmarks.generator import generate
 from lineagelog import compiled
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
-from lineagelog.postgres.pipeline import Pipeline
+from lineagelog.postgres.pipeline import StatementPipeline
 from lineagelog.postgres.wire import column_type, copy_data
 from lineagelog.store import LogStoreSchema
 from lineagelog.store.append.digest import Digest
@@ -37,7 +37,7 @@ BATCH = 500
 COMPILED, WITHOUT, PURE = "compiled", "without ", "pure Python"
 
 
-class _NoPipeline(Pipeline):
+class _NoPipeline(StatementPipeline):
     """Takes statements and sends none."""
 
     def __init__(self) -> None:

@@ -1,11 +1,15 @@
-"""Rules for the tests themselves, which CONTRIBUTING.md gives in words."""
+"""Rules for tests and names, which CONTRIBUTING.md gives in words."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from tests.support import ROOT
 
 TESTS = Path(__file__).parent
 MODULES = sorted(TESTS.rglob("*.py"))
@@ -49,3 +53,13 @@ def _is_span(compared: ast.Compare) -> bool:
         and any(isinstance(each, ast.Attribute) and each.attr in CLOCKS for each in ast.walk(node))
         for node in ast.walk(compared)
     )
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    """Who reads a name, in a log or a question, knows which class is meant."""
+    names = [
+        match[1]
+        for file in (ROOT / "connector").rglob("*.py")
+        for match in re.finditer(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert [name for name, count in Counter(names).items() if count > 1] == []

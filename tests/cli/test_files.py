@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineagelog.errors import InputError
-from lineagelog.intake import Delivery, Progress, bulk, read_paths, total_size
+from lineagelog.intake import Delivery, FileProgress, bulk, read_paths, total_size
 
 _TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20)
 _EVENTS = st.lists(
@@ -101,7 +101,7 @@ def test_the_progress_counts_files_and_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 1000))
     (tmp_path / "b.json").write_bytes(b"{}")
     (tmp_path / "notes.txt").write_text("no event")
-    progress = Progress()
+    progress = FileProgress()
     assert len(list(read_paths([str(tmp_path)], progress=progress))) == 1001
     assert (progress.files, progress.skipped, progress.problems) == (2, 1, 0)
     assert total_size([str(tmp_path)]) == progress.size

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lineagelog.errors import SettingsError, StoreUnavailable
-from lineagelog.service.forwarding import Status
+from lineagelog.service.forwarding import ForwardStatus
 from lineagelog.service.targets import served_targets
 from tests.cli.conftest import no_settings_of_the_machine
 from tests.support import PATIENCE, run_process, serve_process, wait_until
@@ -124,7 +124,7 @@ def test_the_status_is_looked_up_seldom(monkeypatch: pytest.MonkeyPatch) -> None
             raise StoreUnavailable("gone")
         return [{"target": "copy"}]
 
-    status = Status(look)
+    status = ForwardStatus(look)
     assert [status.rows() for _ in range(9)] == [[{"target": "copy"}]] * 9
     assert len(looks) == 1
     monkeypatch.setattr("lineagelog.service.forwarding.time.monotonic", lambda: 1e12)

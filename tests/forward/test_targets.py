@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from lineagelog.errors import SettingsError, TargetBusy, TargetUnavailable
-from lineagelog.forward import Kind, find_target, open_sender, read_target
+from lineagelog.forward import TargetKind, find_target, open_sender, read_target
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
 
@@ -294,8 +294,8 @@ def test_settings_that_cannot_be_used(values: dict[str, object], message: str) -
 def test_targets_are_found_by_name_url_or_path() -> None:
     """A word without a section is no target."""
     sections = {"marquez": {"url": "http://marquez:5000/api/v1/lineage"}}
-    assert find_target("marquez", sections).kind is Kind.OPENLINEAGE
-    assert find_target("out/events.ndjson.zst", sections).kind is Kind.FILE
+    assert find_target("marquez", sections).kind is TargetKind.OPENLINEAGE
+    assert find_target("out/events.ndjson.zst", sections).kind is TargetKind.FILE
     assert find_target("kafka://h:9092/topic", sections).kafka_place == ("h:9092", "topic")
     adhoc = find_target("https://u:pw@h/api/v1/lineage", sections)
     assert (adhoc.name, adhoc.url) == ("https://u:***@h/api/v1/lineage", "https://u:pw@h/api/v1/lineage")

@@ -19,7 +19,7 @@ import pytest
 
 from lineagelog.errors import TargetBusy, TargetUnavailable
 from lineagelog.forward.delivery import _Lane
-from lineagelog.forward.sending import Answer, Item, Verdict
+from lineagelog.forward.sending import Item, TargetAnswer, TargetVerdict
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import START, Forwarding, StoredEvent
 from tests.support import PATIENCE, wait_until
@@ -193,8 +193,8 @@ def test_split_beside_trouble_loses_nothing() -> None:
     """Events to be split and one to be sent again in the same answer all stay, in order."""
     items = [Item(StoredEvent(START, str(n), None, "", b"", "", "", False, b""), b"{}") for n in range(4)]  # type: ignore[arg-type]
     lane = _Lane(attempts=10)
-    kinds = (Verdict.DELIVERED, Verdict.FAILED, Verdict.SPLIT, Verdict.SPLIT)
-    assert lane.sort(items, [Answer(kind) for kind in kinds]) == [tuple(items[1:])]
+    kinds = (TargetVerdict.DELIVERED, TargetVerdict.FAILED, TargetVerdict.SPLIT, TargetVerdict.SPLIT)
+    assert lane.sort(items, [TargetAnswer(kind) for kind in kinds]) == [tuple(items[1:])]
 
 
 # --- the size of requests -------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from lineagelog.intake import MAX_EVENT, Door
-from lineagelog.kafka.cluster import Cluster
+from lineagelog.kafka.cluster import KafkaCluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.options import ConsumerOptions
 from lineagelog.postgres.embedded import EmbeddedPostgres
@@ -75,7 +75,7 @@ class Topic:
 
     def ends(self) -> dict[int, int]:
         """Where the partitions end."""
-        return {place.partition: end for place, end in Cluster(options_for(self)).ends().items()}
+        return {place.partition: end for place, end in KafkaCluster(options_for(self)).ends().items()}
 
     def committed(self, group: str = "lineagelog") -> dict[int, int]:
         """What Kafka was told of the group."""
@@ -144,7 +144,7 @@ def consume_all(store: LogStore, topic: Topic, *, max_event: int = MAX_EVENT, **
 def run_worker(store: LogStore, options: ConsumerOptions, max_event: int = MAX_EVENT) -> Worker:
     """Consume until the end, here."""
     door = Door(store, max_event=max_event)
-    worker = Worker(door, options, stop=threading.Event(), until=Cluster(options).ends())
+    worker = Worker(door, options, stop=threading.Event(), until=KafkaCluster(options).ends())
     worker.run()
     return worker
 

@@ -11,7 +11,7 @@ from lineagelog.cli.consume import _options
 from lineagelog.kafka.metrics import KafkaMetrics, WorkerMetrics
 from lineagelog.settings import load_settings
 from lineagelog.store import LogStore
-from lineagelog.store.ledgers.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import PartitionPlace
 from tests.support import ROOT, connect, run_process, wait_until
 
 from .conftest import Topic, consume_process, event
@@ -56,7 +56,7 @@ def test_the_settings(tmp_path: Path) -> None:
 def test_the_metrics() -> None:
     """The table names every metric that there is, and no other."""
     metrics = WorkerMetrics()
-    metrics.lags = {Place("t", 0): (1, 2)}
+    metrics.lags = {PartitionPlace("t", 0): (1, 2)}
     metrics.append_failed("StoreUnavailable")
     families = KafkaMetrics(lambda: metrics, lambda: (1, 0)).collect()
     there = {family.name + ("_total" if family.type == "counter" else "") for family in families}

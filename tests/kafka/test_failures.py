@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from lineagelog.kafka.consumer import Worker
 from lineagelog.store import LogStore
-from lineagelog.store.ledgers.kafka_offsets import KafkaOffsets, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import KafkaOffsets, PartitionPlace, Start
 from tests.support import PATIENCE, wait_until
 
 from .conftest import (
@@ -127,7 +127,7 @@ def test_a_fenced_worker_reads_again_what_it_could_not_store(topic: Topic, store
     other = KafkaOffsets(store.engine, store.schema, "lineagelog", "somebody else")
     with capture_logs() as logs, consuming(store, topic) as running:
         wait_until(lambda: has_claimed(running.worker))
-        other.claim([Start(Place(topic.name, 0), 0, 0, None)])
+        other.claim([Start(PartitionPlace(topic.name, 0), 0, 0, None)])
         topic.send([event(0), poison(0), event(1)], partition=0)
         topic.send([event(2), poison(1)], partition=1)
         wait_until(lambda: running.worker.metrics.records == 5)

@@ -11,19 +11,27 @@ import pytest
 from lineagelog.errors import ClaimLost
 from lineagelog.event.parse import parse
 from lineagelog.store import LogStore
-from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Move, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import (
+    AdvancedBefore,
+    Claim,
+    KafkaOffsets,
+    LostPlaces,
+    Move,
+    PartitionPlace,
+    Start,
+)
 from tests.support import PATIENCE
 
 from .conftest import count, event, letters, positions, rows
 
-A, B = Place("t", 0), Place("t", 1)
+A, B = PartitionPlace("t", 0), PartitionPlace("t", 1)
 
 
 def offsets_of(store: LogStore, owner: str) -> KafkaOffsets:
     return KafkaOffsets(store.engine, store.schema, "group", owner)
 
 
-def claim_both(offsets: KafkaOffsets) -> dict[Place, Claim]:
+def claim_both(offsets: KafkaOffsets) -> dict[PartitionPlace, Claim]:
     return {claim.place: claim for claim in offsets.claim([Start(B, 7, 9, "id"), Start(A, 0, 5, "id")])}
 
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 
 from lineagelog.event.parse import parse
-from lineagelog.postgres.pipeline import Pipeline, Prepared
+from lineagelog.postgres.pipeline import Prepared, StatementPipeline
 from lineagelog.store import LogStore, open_engine
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def number(value: int) -> bytes:
 def test_results_come_in_order(connection: psycopg.Connection[Any]) -> None:
     """Each statement's result has its place, within one transaction."""
     for _ in range(3):
-        pipeline = Pipeline(connection)
+        pipeline = StatementPipeline(connection)
         places = [pipeline.add(NUMBER, [number(value)], [INT]) for value in (7, -1, 0)]
         results = pipeline.run()
         assert [results[place].get_value(0, 0) for place in places] == [number(7), number(-1), number(0)]
@@ -42,14 +42,14 @@ def test_results_come_in_order(connection: psycopg.Connection[Any]) -> None:
 
 def test_first_error_is_raised_and_the_connection_lives_on(connection: psycopg.Connection[Any]) -> None:
     """What fails is told with psycopg's own error; after a rollback the connection works again."""
-    pipeline = Pipeline(connection)
+    pipeline = StatementPipeline(connection)
     pipeline.add(NUMBER, [number(1)], [INT])
     pipeline.add(Prepared("SELECT 1 / $1::int"), [number(0)], [INT])
     pipeline.add(NUMBER, [number(2)], [INT])
     with pytest.raises(errors.DivisionByZero):
         pipeline.run()
     connection.rollback()
-    pipeline = Pipeline(connection)
+    pipeline = StatementPipeline(connection)
     pipeline.add(NUMBER, [number(3)], [INT])
     assert pipeline.run()[0].get_value(0, 0) == number(3)
 
@@ -58,7 +58,7 @@ def test_large_parameters_do_not_block(connection: psycopg.Connection[Any]) -> N
     """Far more than a socket's buffers goes out while answers of the same size come in."""
     echo = Prepared("SELECT $1::bytea")
     data = bytes(range(256)) * 16_384
-    pipeline = Pipeline(connection)
+    pipeline = StatementPipeline(connection)
     for _ in range(8):
         pipeline.add(echo, [data], [17])
     assert all(result.get_value(0, 0) == data for result in pipeline.run())

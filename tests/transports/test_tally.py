@@ -85,13 +85,13 @@ def families(collector: Any) -> dict[str, Metric]:
 
 
 def daemon_families(tally: Tally) -> dict[str, Metric]:
-    from lineagelog.egeria.metrics import DaemonMetrics, State
+    from lineagelog.egeria.metrics import ConnectorState, DaemonMetrics
 
     class One:
         queued = 0
 
-        def states(self) -> list[State]:
-            return [State("c", 1, tally.verdicts, tally, 0, 0, None, True)]
+        def states(self) -> list[ConnectorState]:
+            return [ConnectorState("c", 1, tally.verdicts, tally, 0, 0, None, True)]
 
         def started(self) -> int:
             return 1

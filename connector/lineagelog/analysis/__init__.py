@@ -1,12 +1,11 @@
 """Questions to a window of the log: what each asks, and what its rows amount to. `read.analyses` asks them."""
 
 from .catalogue import analyses, analysis_named, parameters
-from .declaration import Analysis, Count, Joins, Parameter, Result, Span
+from .declaration import Analysis, Joins, Parameter, Result, Span, WholeNumber
 from .finding import Finding, Severity, Subject
 
 __all__ = [
     "Analysis",
-    "Count",
     "Finding",
     "Joins",
     "Parameter",
@@ -14,6 +13,7 @@ __all__ = [
     "Severity",
     "Span",
     "Subject",
+    "WholeNumber",
     "analyses",
     "analysis_named",
     "parameters",

@@ -52,7 +52,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
         return not _NO_TEXT.search(value)
 
 
-class Count(Parameter, frozen=True, kw_only=True):
+class WholeNumber(Parameter, frozen=True, kw_only=True):
     """A whole number within bounds."""
 
     lowest: int

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lineagelog.kafka.options import ConsumerOptions
     from lineagelog.kafka.supervisor import Link
     from lineagelog.settings import ConsumeSettings, Settings
-    from lineagelog.store.ledgers.kafka_offsets import Place
+    from lineagelog.store.ledgers.kafka_offsets import PartitionPlace
 
 _CONNECTIONS = 2
 """One for the writer, one to spare."""
@@ -33,7 +33,7 @@ _IDLE_SECONDS = 15
 """A worker that was stopped in the middle of a transaction (a debugger, a machine that sleeps) holds the rows of its
 events; the new owner of its partitions needs them, and waits so long."""
 
-type Until = Mapping["Place", int] | None
+type Until = Mapping["PartitionPlace", int] | None
 
 
 def register(app: typer.Typer) -> None:
@@ -179,11 +179,11 @@ def _stopping() -> Iterator[threading.Event]:
 def _run(
     settings: Settings, url: str, options: ConsumerOptions, stop: threading.Event, *, until_end: bool
 ) -> WorkerMetrics:
-    from lineagelog.kafka.cluster import Cluster, Stopped
+    from lineagelog.kafka.cluster import KafkaCluster, Stopped
     from lineagelog.kafka.metrics import WorkerMetrics
     from lineagelog.kafka.supervisor import Supervisor
 
-    cluster = Cluster(options, stop)
+    cluster = KafkaCluster(options, stop)
     try:
         cluster.check()
         until = cluster.ends() if until_end else None

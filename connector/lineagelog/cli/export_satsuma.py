@@ -78,7 +78,7 @@ class Format(StrEnum):
     python = "python"
 
 
-class EventKind(StrEnum):
+class EventForm(StrEnum):
     """Which events tell of a job."""
 
     complete = "complete"
@@ -110,7 +110,7 @@ Naming = Annotated[
 DatasetDatabase = Annotated[
     str | None, typer.Option("--dataset-database", help="what `database` in --naming stands for")
 ]
-Kind = Annotated[EventKind, typer.Option("--event-kind", help="the events of a job")]
+Kind = Annotated[EventForm, typer.Option("--event-kind", help="the events of a job")]
 EventTime = Annotated[
     str | None,
     typer.Option(
@@ -159,7 +159,7 @@ def _export_satsuma(
     job_namespace: JobNamespace = JOB_NAMESPACE,
     naming: Naming = NAMING,
     dataset_database: DatasetDatabase = None,
-    event_kind: Kind = EventKind.complete,
+    event_kind: Kind = EventForm.complete,
     event_time: EventTime = None,
     producer: Producer = PRODUCER,
     consumer_namespace: ConsumerNamespace = None,

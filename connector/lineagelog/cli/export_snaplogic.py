@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lineagelog.export.snaplogic.classes import SnapClass
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How events are written: one JSON file each in a folder, one JSON array, or one event a line."""
 
     FILES = "files"
@@ -56,7 +56,7 @@ class Request:
     runs: tuple[Path, ...]
     options: PipelineExportOptions
     out: Path | None
-    format: Format
+    format: OutputFormat
     check: bool
     load: bool
     emit: bool
@@ -87,7 +87,7 @@ _Columns = Annotated[
 ]
 _Out = Annotated[Path | None, typer.Option(help="Folder (--format files) or file; array and ndjson default to stdout.")]
 _Format = Annotated[
-    Format | None,
+    OutputFormat | None,
     typer.Option(
         "--format",
         help="One JSON file per event, one array, one event a line. Default: by the ending of --out.",
@@ -189,14 +189,14 @@ def _deliver(session: Session, request: Request, events: list[bytes]) -> None:
         session.emit(events)
 
 
-def _format_of(out: Path | None) -> Format:
-    endings = {".json": Format.ARRAY, ".ndjson": Format.NDJSON, ".jsonl": Format.NDJSON}
-    return endings.get(out.suffix.lower(), Format.FILES) if out and not out.is_dir() else Format.FILES
+def _format_of(out: Path | None) -> OutputFormat:
+    endings = {".json": OutputFormat.ARRAY, ".ndjson": OutputFormat.NDJSON, ".jsonl": OutputFormat.NDJSON}
+    return endings.get(out.suffix.lower(), OutputFormat.FILES) if out and not out.is_dir() else OutputFormat.FILES
 
 
 def _check_request(request: Request) -> None:
     has_target = request.out or request.check or request.load or request.emit
-    if request.format is Format.FILES and not has_target:
+    if request.format is OutputFormat.FILES and not has_target:
         raise SettingsError("nowhere to put the events: give --out FOLDER, --load, --emit or --check")
 
 
@@ -247,14 +247,14 @@ def _validate(exported: PipelineExport, request: Request) -> bool:
 def _write(exported: PipelineExport, request: Request) -> str | None:
     """Write the events in the format asked for; where to, None when only --load or --emit was asked for."""
     events = exported.events
-    if request.format is Format.FILES:
+    if request.format is OutputFormat.FILES:
         if request.out is None:
             return None
         contents = {_file_name(event): _pretty(event) for event in events}
         write_folder(request.out, contents)
         return str(request.out)
     lines = [orjson.dumps(event) for event in events]
-    is_array = request.format is Format.ARRAY
+    is_array = request.format is OutputFormat.ARRAY
     data = b"[\n" + b",\n".join(lines) + b"\n]\n" if is_array else b"".join(line + b"\n" for line in lines)
     if request.out is not None and str(request.out) != "-":
         write_file(request.out, data)

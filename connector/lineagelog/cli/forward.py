@@ -40,7 +40,7 @@ _LETTERS: Final = ("id", "target", "state", "reason", "status", "count", "last_p
 _RUN: Final = "run"
 
 
-class _Group(TyperGroup):
+class _ForwardGroup(TyperGroup):
     """`forward TARGET` is `forward run TARGET`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -51,7 +51,7 @@ class _Group(TyperGroup):
 
 
 group = typer.Typer(
-    cls=_Group,
+    cls=_ForwardGroup,
     no_args_is_help=True,
     help="Forward stored events to other OpenLineage backends: `lineagelog forward TARGET [OPTIONS]`.",
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lineagelog.errors import InputError
-    from lineagelog.intake import Delivery, Door, Outcome, Progress, Tally
+    from lineagelog.intake import Delivery, Door, FileProgress, Outcome, Tally
     from lineagelog.settings import IntakeSettings
 
 _WORTH_STATISTICS: Final = 1000
@@ -48,9 +48,9 @@ def _load(
     JSON (one event, an array or {"events": […]}), NDJSON, these as .gz, Egeria's *.openlineageevent files. An event
     that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
     """
-    from lineagelog.intake import Progress, Tally
+    from lineagelog.intake import FileProgress, Tally
 
-    settings, progress = session.settings.intake, Progress()
+    settings, progress = session.settings.intake, FileProgress()
     check = session.check()
     with session.store(create=True, pool_size=settings.writers) as store:
         from lineagelog.intake import Door
@@ -65,7 +65,7 @@ def _load(
     return _finish(tally, progress, as_json=json)
 
 
-def _load_into(door: Door, paths: list[str], settings: IntakeSettings, tally: Tally, progress: Progress) -> None:
+def _load_into(door: Door, paths: list[str], settings: IntakeSettings, tally: Tally, progress: FileProgress) -> None:
     from lineagelog.intake import load, read_paths
 
     with _progress(paths, tally, progress) as update:
@@ -82,7 +82,7 @@ def _load_into(door: Door, paths: list[str], settings: IntakeSettings, tally: Ta
             raise KeyboardInterrupt(f"interrupted: {tally}; run it again to go on, nothing is stored twice") from None
 
 
-def _finish(tally: Tally, progress: Progress, *, as_json: bool) -> int:
+def _finish(tally: Tally, progress: FileProgress, *, as_json: bool) -> int:
     if progress.skipped:
         tell(f"passed over {progress.skipped} files that are not event files by their names")
     if tally.dead > _TOLD:
@@ -93,7 +93,7 @@ def _finish(tally: Tally, progress: Progress, *, as_json: bool) -> int:
     return FINDINGS if tally.dead or progress.problems else OK
 
 
-def _files(progress: Progress) -> dict[str, int]:
+def _files(progress: FileProgress) -> dict[str, int]:
     return {
         "files": progress.files,
         "skipped_files": progress.skipped,
@@ -121,7 +121,7 @@ def _tell_dead(outcomes: list[Outcome], positions: list[str], already: int) -> N
 
 
 @contextmanager
-def _progress(paths: list[str], tally: Tally, progress: Progress) -> Iterator[Callable[[], None]]:
+def _progress(paths: list[str], tally: Tally, progress: FileProgress) -> Iterator[Callable[[], None]]:
     """A bar with the rate, for somebody who watches; the returned function moves it."""
     if not sys.stderr.isatty():
         yield lambda: None

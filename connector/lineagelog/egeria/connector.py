@@ -22,7 +22,7 @@ from lineagelog.store import LogStore
 
 from .configuration import Defaults, Options, read_options
 from .keeper import Keeper
-from .metrics import ConnectorMetrics, State
+from .metrics import ConnectorMetrics, ConnectorState
 from .spools import note_destination
 
 _CONNECT_SECONDS: Final = 5
@@ -188,7 +188,7 @@ class Connectors:
         for keeper in self._open_keepers():
             keeper.close(max(0.1, end - time.monotonic()))
 
-    def states(self) -> list[State]:
+    def states(self) -> list[ConnectorState]:
         """What there is to be seen, without a question to anybody."""
         with self._lock:
             names = sorted(self._starts)
@@ -199,7 +199,7 @@ class Connectors:
 
     def _state(
         self, name: str, keepers: list[Keeper], past: ConnectorMetrics | None, present: set[Keeper | None]
-    ) -> State:
+    ) -> ConnectorState:
         metrics = [keeper.metrics for keeper in keepers] + ([past] if past is not None else [])
         counts: Counter[str] = Counter()
         tally = Tally()
@@ -208,7 +208,7 @@ class Connectors:
             counts.update({key: value for key, value in each.as_dict().items() if isinstance(value, int)})
         ages = [age for keeper in keepers if (age := keeper.metrics.as_dict()["last_event_age_seconds"]) is not None]
         at_work = [keeper for keeper in keepers if keeper in present]
-        return State(
+        return ConnectorState(
             name=name,
             starts=self._starts[name],
             counts=counts,

@@ -71,7 +71,7 @@ class ConnectorMetrics(Tally):
             }
 
 
-class State(Struct, frozen=True):
+class ConnectorState(Struct, frozen=True):
     """What is to be seen of all instances of the connectors of one name, from the start of the process."""
 
     name: str
@@ -92,14 +92,14 @@ class Seen(Protocol):
 
     queued: int
 
-    def states(self) -> list[State]:
+    def states(self) -> list[ConnectorState]:
         """Each connector's."""
 
     def started(self) -> int:
         """How many are started."""
 
 
-type _Value = Callable[[State], float | None]
+type _Value = Callable[[ConnectorState], float | None]
 
 _COUNTERS: Final[dict[str, tuple[str, _Value]]] = {
     "refused": ("Events that were neither stored nor spooled", lambda state: state.counts["failed"]),
@@ -140,7 +140,7 @@ class DaemonMetrics(Collector):
         yield GaugeMetricFamily("lineagelog_daemon_connectors", "Connectors at work", value=started)
 
 
-def _filled[F: (CounterMetricFamily, GaugeMetricFamily)](family: F, states: list[State], value: _Value) -> F:
+def _filled[F: (CounterMetricFamily, GaugeMetricFamily)](family: F, states: list[ConnectorState], value: _Value) -> F:
     for state in states:
         if (number := value(state)) is not None:
             family.add_metric([state.name], number)

@@ -45,7 +45,7 @@ def insist(action: Callable[[], object], until: Callable[[], bool] = lambda: Fal
             return
 
 
-class Batch(Protocol):
+class JavaBatch(Protocol):
     """``io.github.lineagelog.egeria.Batch``; arrays are Java's, with Python's sequence and buffer protocols."""
 
     def size(self) -> int: ...  # noqa: D102
@@ -61,7 +61,7 @@ class Batch(Protocol):
 class EventQueue(Protocol):
     """``io.github.lineagelog.egeria.EventQueue``."""
 
-    def take(self, max_events: int, max_bytes: int, wait_millis: int) -> Batch | None: ...  # noqa: D102
+    def take(self, max_events: int, max_bytes: int, wait_millis: int) -> JavaBatch | None: ...  # noqa: D102
     def recover(self) -> None: ...  # noqa: D102
     def waiting(self) -> int: ...  # noqa: D102
 
@@ -83,10 +83,10 @@ class CallQueue(Protocol):
     def recover(self) -> None: ...  # noqa: D102
 
 
-class _Job:
+class _PumpJob:
     """A batch in the pump's hands."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: JavaBatch) -> None:
         self.batch = batch
         self.shares = _shares(batch)
         self.failures: Failures = {}
@@ -109,7 +109,7 @@ class EventPump:
         self._queue, self._connectors = queue, connectors
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._job: _Job | None = None
+        self._job: _PumpJob | None = None
         self._thread = self._new_thread()
         self._watch = threading.Thread(target=self._look, name="lineagelog-watch", daemon=True)
 
@@ -149,7 +149,7 @@ class EventPump:
             if batch is None and time.monotonic() - begin < _CLOSED_SECONDS:
                 self._stopping.wait(_CLOSED_SECONDS)
 
-    def _work(self, batch: Batch) -> bool:
+    def _work(self, batch: JavaBatch) -> bool:
         """Whether this thread is still the pump."""
         text = ""
         self._job = job = self._read(batch)
@@ -175,13 +175,13 @@ class EventPump:
         insist(lambda: batch.fail(text) if text else _answer(batch, job.failures))
         return True
 
-    def _read(self, batch: Batch) -> _Job | None:
+    def _read(self, batch: JavaBatch) -> _PumpJob | None:
         """The batch as Python has it; None if there is no memory for it on either side, and its senders are told."""
         for attempt in range(_READ_ATTEMPTS):
             if attempt:
                 self._stopping.wait(_FAILED_SECONDS)
             try:
-                return _Job(batch)
+                return _PumpJob(batch)
             except Exception as error:
                 kind = type(error).__name__
                 _log.error("a batch cannot be read", action="bridge", error=kind)
@@ -211,7 +211,7 @@ class EventPump:
             if keeper is not None and time.monotonic() - job.began > keeper.patience:
                 self._overtake(job)
 
-    def _overtake(self, job: _Job) -> None:
+    def _overtake(self, job: _PumpJob) -> None:
         """Spool what is not done of the job, and let another thread go on."""
         with self._lock:
             if self._job is not job:
@@ -291,7 +291,7 @@ class _Share:
         self.bodies: list[bytes] = []
 
 
-def _shares(batch: Batch) -> list[_Share]:
+def _shares(batch: JavaBatch) -> list[_Share]:
     """The batch by connectors; one event, the usual case, costs as few calls into Java as can be."""
     size = batch.size()  # tells Java that it arrived
     shares = [_Share(str(name)) for name in batch.connectors()]
@@ -307,7 +307,7 @@ def _shares(batch: Batch) -> list[_Share]:
     return shares
 
 
-def _answer(batch: Batch, failures: Failures) -> None:
+def _answer(batch: JavaBatch, failures: Failures) -> None:
     if failures:
         batch.finish(list(failures), list(failures.values()))
     else:

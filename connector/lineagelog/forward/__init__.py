@@ -2,23 +2,23 @@
 
 from .forwarder import Forwarder, Observer, Sent, Survey
 from .open import open_sender, require
-from .sending import Answer, Item, OpenSender, Sender, Verdict
-from .target import Auth, BatchForm, ForwardTarget, Kind, find_target, read_target
+from .sending import Item, OpenSender, Sender, TargetAnswer, TargetVerdict
+from .target import Auth, BatchForm, ForwardTarget, TargetKind, find_target, read_target
 
 __all__ = [
-    "Answer",
     "Auth",
     "BatchForm",
     "ForwardTarget",
     "Forwarder",
     "Item",
-    "Kind",
     "Observer",
     "OpenSender",
     "Sender",
     "Sent",
     "Survey",
-    "Verdict",
+    "TargetAnswer",
+    "TargetKind",
+    "TargetVerdict",
     "find_target",
     "open_sender",
     "read_target",

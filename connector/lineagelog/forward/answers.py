@@ -11,7 +11,7 @@ import msgspec
 
 from lineagelog.shown import mask_text
 
-from .sending import DELIVERED, DETAIL_LENGTH, Answer, Verdict
+from .sending import DELIVERED, DETAIL_LENGTH, TargetAnswer, TargetVerdict
 from .target import ForwardTarget
 
 BUSY: Final = frozenset((408, 425, 429, 502, 503, 504))
@@ -38,24 +38,24 @@ class _BatchAnswer(msgspec.Struct):
 _BATCH_ANSWER: Final = msgspec.json.Decoder(_BatchAnswer)
 
 
-def answer_of(target: ForwardTarget, response: httpx2.Response, *, is_batch: bool = False) -> Answer:
+def answer_of(target: ForwardTarget, response: httpx2.Response, *, is_batch: bool = False) -> TargetAnswer:
     """The meaning of a response to one event, or to a batch as a whole."""
     status = response.status_code
     if response.is_success:
         return _answer_of_success(response, is_batch=is_batch)
     if status < 400:
-        return Answer(Verdict.HELD, status, _redirect(response))
+        return TargetAnswer(TargetVerdict.HELD, status, _redirect(response))
     detail = f"HTTP {status}: {_text_of(response)}".rstrip(": ")
     if status in target.hold_on:
-        return Answer(Verdict.HELD, status, detail)
+        return TargetAnswer(TargetVerdict.HELD, status, detail)
     if status in BUSY:
-        return Answer(Verdict.AGAIN, status, detail, _retry_after(response))
+        return TargetAnswer(TargetVerdict.AGAIN, status, detail, _retry_after(response))
     if status >= 500:
-        return Answer(Verdict.FAILED, status, detail, _retry_after(response))
-    return Answer(Verdict.REFUSED, status, detail)
+        return TargetAnswer(TargetVerdict.FAILED, status, detail, _retry_after(response))
+    return TargetAnswer(TargetVerdict.REFUSED, status, detail)
 
 
-def answers_of_batch(response: httpx2.Response, count: int) -> list[Answer]:
+def answers_of_batch(response: httpx2.Response, count: int) -> list[TargetAnswer]:
     """What became of each event of a batch that was taken; what lists no failures says nothing against any."""
     answers = [DELIVERED] * count
     if b'"failed_events"' not in response.content:
@@ -64,16 +64,16 @@ def answers_of_batch(response: httpx2.Response, count: int) -> list[Answer]:
         failed = _BATCH_ANSWER.decode(response.content.strip()).failed_events or []
     except msgspec.MsgspecError as error:
         detail = f"HTTP {response.status_code} with failed_events that cannot be read: {error}"
-        return [Answer(Verdict.HELD, response.status_code, detail[:DETAIL_LENGTH])] * count
+        return [TargetAnswer(TargetVerdict.HELD, response.status_code, detail[:DETAIL_LENGTH])] * count
     for each in failed:
         if 0 <= each.index < count:
             detail = _clean(f"{each.reason or 'refused'}: {each.message or ''}".rstrip(": "))
-            verdict = Verdict.FAILED if each.retriable else Verdict.REFUSED
-            answers[each.index] = Answer(verdict, response.status_code, detail, _retry_after(response))
+            verdict = TargetVerdict.FAILED if each.retriable else TargetVerdict.REFUSED
+            answers[each.index] = TargetAnswer(verdict, response.status_code, detail, _retry_after(response))
     return answers
 
 
-def _answer_of_success(response: httpx2.Response, *, is_batch: bool) -> Answer:
+def _answer_of_success(response: httpx2.Response, *, is_batch: bool) -> TargetAnswer:
     """A 2xx is a yes with no body, with JSON, or with a few words: not with a page of somebody else."""
     body = response.content.strip().removeprefix(b"\xef\xbb\xbf")
     kind = _clean(response.headers.get("Content-Type", "").partition(";")[0].strip().lower())
@@ -88,7 +88,7 @@ def _answer_of_success(response: httpx2.Response, *, is_batch: bool) -> Answer:
     return _stranger(response, kind or "no content type")
 
 
-def _answer_of_json(response: httpx2.Response, body: Any, *, is_batch: bool) -> Answer:
+def _answer_of_json(response: httpx2.Response, body: Any, *, is_batch: bool) -> TargetAnswer:
     """Any JSON is a yes, but for an object that says no in so many words."""
     if not isinstance(body, dict):
         return DELIVERED
@@ -97,31 +97,31 @@ def _answer_of_json(response: httpx2.Response, body: Any, *, is_batch: bool) -> 
     lists = is_batch and bool(body.get("failed_events"))
     if body.get("error") or (str(body.get("status")).lower() in _NO and not lists):
         detail = f"HTTP {response.status_code} that says no: {_text_of(response)}"[:DETAIL_LENGTH]
-        return Answer(Verdict.HELD, response.status_code, detail)
+        return TargetAnswer(TargetVerdict.HELD, response.status_code, detail)
     return DELIVERED
 
 
-def _egeria_answer(body: dict[str, Any]) -> Answer:
+def _egeria_answer(body: dict[str, Any]) -> TargetAnswer:
     """Egeria answers HTTP 200 to everything; the true status is in the body's relatedHTTPCode."""
     try:
         code = int(body["relatedHTTPCode"])
     except (ValueError, TypeError, OverflowError):
-        return Answer(Verdict.HELD, 200, "HTTP 200 with a relatedHTTPCode that is no number")
+        return TargetAnswer(TargetVerdict.HELD, 200, "HTTP 200 with a relatedHTTPCode that is no number")
     if code < 300:
         return DELIVERED
     message = body.get("exceptionErrorMessage") or "no message"
     detail = _clean(f"relatedHTTPCode {code}: {message}")
     if code in (401, 403, 404):
-        return Answer(Verdict.HELD, code, detail)
-    return Answer(Verdict.REFUSED if code < 500 else Verdict.FAILED, code, detail)
+        return TargetAnswer(TargetVerdict.HELD, code, detail)
+    return TargetAnswer(TargetVerdict.REFUSED if code < 500 else TargetVerdict.FAILED, code, detail)
 
 
-def _stranger(response: httpx2.Response, what: str) -> Answer:
+def _stranger(response: httpx2.Response, what: str) -> TargetAnswer:
     """Not what a receiver says: somebody else answers in its place, or the URL is of something else."""
     text = f"HTTP {response.status_code} with {what} is no answer of an OpenLineage receiver"
     shown = _text_of(response)[:200]
     detail = f"{text} (a sign-in page, a proxy, another url?): {shown}"
-    return Answer(Verdict.HELD, response.status_code, detail[:DETAIL_LENGTH])
+    return TargetAnswer(TargetVerdict.HELD, response.status_code, detail[:DETAIL_LENGTH])
 
 
 def _redirect(response: httpx2.Response) -> str:

@@ -15,14 +15,14 @@ from lineagelog.errors import TargetUnavailable
 from lineagelog.store.ledgers.forwarding import Letter
 
 from .pace import Pace, StoppedError
-from .sending import Answer, Item, Sender, Verdict
+from .sending import Item, Sender, TargetAnswer, TargetVerdict
 from .target import ForwardTarget
 
 _BESIDE: Final = 1
 """Bytes of a comma."""
 _AROUND: Final = 16
 """Bytes of the brackets of a batch, in whatever form."""
-_WAITING: Final = frozenset((Verdict.AGAIN, Verdict.FAILED, Verdict.HELD))
+_WAITING: Final = frozenset((TargetVerdict.AGAIN, TargetVerdict.FAILED, TargetVerdict.HELD))
 
 
 class Delivered(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Delivered(Struct, frozen=True):
 type OnProblem = Callable[[str], None]
 
 
-class Delivery:
+class TargetDelivery:
     """Delivers pages to one target.
 
     Events of one run go one after the other, in the order they are given; different runs may overtake each other where
@@ -102,9 +102,9 @@ class Delivery:
                 self._wait(lane.failures, lane.trouble)
         return Delivered(lane.delivered, tuple(lane.letters), lane.retries)
 
-    def _wait(self, failures: int, trouble: Answer) -> None:
+    def _wait(self, failures: int, trouble: TargetAnswer) -> None:
         text = f"{self._target.name}: {trouble.detail or trouble.verdict}"
-        if not self._patient and (trouble.verdict is Verdict.HELD or self._pace.silence > self._target.give_up):
+        if not self._patient and (trouble.verdict is TargetVerdict.HELD or self._pace.silence > self._target.give_up):
             raise TargetUnavailable(text)
         self._on_problem(text)
         self._pace.back_off(failures, trouble.retry_after)
@@ -123,25 +123,25 @@ class _Lane:
         self._breakdowns = 0
         """Of these, the ones on which the target broke down."""
         self.progressed = False
-        self.trouble: Answer | None = None
+        self.trouble: TargetAnswer | None = None
         """Why the lane has to wait before its next attempt."""
 
-    def sort(self, chunk: Sequence[Item], answers: Sequence[Answer]) -> list[tuple[Item, ...]]:
+    def sort(self, chunk: Sequence[Item], answers: Sequence[TargetAnswer]) -> list[tuple[Item, ...]]:
         """Count what is done; return what is to be sent next, in order."""
         left: list[Item] = []
         again: list[Item] = []
         split: list[Item] = []
         self.trouble, self.progressed = None, False
         for item, answer in zip(chunk, answers, strict=True):
-            if answer.verdict is Verdict.DELIVERED:
+            if answer.verdict is TargetVerdict.DELIVERED:
                 self.delivered += 1
                 self.progressed = True
-            elif answer.verdict is Verdict.REFUSED:
+            elif answer.verdict is TargetVerdict.REFUSED:
                 self.letters.append(_letter(item, answer))
                 self.progressed = True
             else:
                 left.append(item)
-                (split if answer.verdict is Verdict.SPLIT else again).append(item)
+                (split if answer.verdict is TargetVerdict.SPLIT else again).append(item)
                 if answer.verdict in _WAITING and self.trouble is None:
                     self.trouble = answer
         if self.progressed or self.trouble is None:
@@ -149,11 +149,11 @@ class _Lane:
         if self.trouble is None:
             return [part for part in (*_halves(split), tuple(again)) if part]
         self.failures += 1
-        self._breakdowns += self.trouble.verdict is Verdict.FAILED
+        self._breakdowns += self.trouble.verdict is TargetVerdict.FAILED
         self.retries += 1
         return self._after_trouble(self.trouble, left)
 
-    def _after_trouble(self, trouble: Answer, again: list[Item]) -> list[tuple[Item, ...]]:
+    def _after_trouble(self, trouble: TargetAnswer, again: list[Item]) -> list[tuple[Item, ...]]:
         """An event that the target breaks down on again and again is found by halving, then parked."""
         if not self._attempts or self._breakdowns < self._attempts:
             return [tuple(again)]
@@ -161,7 +161,9 @@ class _Lane:
             self._breakdowns = self._attempts - 1  # each half gets one attempt more
             return [part for part in _halves(again) if part]
         detail = f"failed {self._attempts} times: {trouble.detail}"
-        self.letters.append(_letter(again[0], Answer(Verdict.REFUSED, trouble.status, detail, reason="failing")))
+        self.letters.append(
+            _letter(again[0], TargetAnswer(TargetVerdict.REFUSED, trouble.status, detail, reason="failing"))
+        )
         self._breakdowns, self.trouble = 0, None
         return []
 
@@ -187,5 +189,5 @@ def _halves(items: Sequence[Item]) -> list[tuple[Item, ...]]:
     return [tuple(items[:half]), tuple(items[half:])]
 
 
-def _letter(item: Item, answer: Answer) -> Letter:
+def _letter(item: Item, answer: TargetAnswer) -> Letter:
     return Letter(item.event, len(item.body), answer.reason, answer.status, answer.detail)

@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 from lineagelog.errors import SettingsError, TargetBusy
 from lineagelog.store.ledgers.forwarding import Learnt
 
-from .sending import DELIVERED, Answer, Item, Verdict
+from .sending import DELIVERED, Item, TargetAnswer, TargetVerdict
 from .target import ForwardTarget
 
 _LEVEL: Final = {".gz": 6, ".zst": 3}
@@ -55,7 +55,7 @@ class FileSender:
             torn.write(whole.read())
         self._file.truncate(complete)
 
-    def send(self, items: Sequence[Item]) -> list[Answer]:
+    def send(self, items: Sequence[Item]) -> list[TargetAnswer]:
         """Append, in order."""
         descriptor = self._file.fileno()
         before = os.fstat(descriptor).st_size
@@ -66,7 +66,7 @@ class FileSender:
             os.fsync(descriptor)
         except OSError as error:
             os.ftruncate(descriptor, before)
-            return [Answer(Verdict.AGAIN, detail=f"{self._path}: {error.strerror}")] * len(items)
+            return [TargetAnswer(TargetVerdict.AGAIN, detail=f"{self._path}: {error.strerror}")] * len(items)
         self.file_size = os.fstat(descriptor).st_size
         return [DELIVERED] * len(items)
 

@@ -21,17 +21,17 @@ from lineagelog.shown import mask_text
 from lineagelog.store.ledgers.forwarding import (
     NOT_BEGUN,
     START,
+    EventPage,
     Forwarding,
     Learnt,
     Lease,
     Letter,
-    Page,
     Position,
     Progress,
     StoredEvent,
 )
 
-from .delivery import Delivered, Delivery
+from .delivery import Delivered, TargetDelivery
 from .pace import Pace, StoppedError
 from .sending import Item, OpenSender, Sender
 from .target import ForwardTarget
@@ -205,7 +205,7 @@ class Forwarder:
             if sender.file_size is not None:
                 lease.keep_size(sender.file_size)
             pace = Pace(self.target, self.stop)
-            delivery = Delivery(sender, self.target, pace, patient=patient, on_problem=self._problem(lease))
+            delivery = TargetDelivery(sender, self.target, pace, patient=patient, on_problem=self._problem(lease))
             try:
                 yield _Session(lease, sender, delivery, known.learnt or {})
             except StoppedError:
@@ -281,10 +281,10 @@ class Forwarder:
     def _page_events(self) -> int:
         return self.target.batch_size * self.target.in_flight
 
-    def _pages(self, after: Position) -> Iterator[Page]:
+    def _pages(self, after: Position) -> Iterator[EventPage]:
         place = after
 
-        def read() -> Page:
+        def read() -> EventPage:
             return self._forwarding.page(
                 place,
                 self.target.selection,
@@ -292,21 +292,21 @@ class Forwarder:
                 max_bytes=PAGE_BYTES,
             )
 
-        def advance(page: Page) -> None:
+        def advance(page: EventPage) -> None:
             nonlocal place
             place = page.events[-1].position
 
         return _ahead(read, advance)
 
-    def _pages_of_range(self, since: datetime | None, until: datetime | None) -> Iterator[Page]:
+    def _pages_of_range(self, since: datetime | None, until: datetime | None) -> Iterator[EventPage]:
         last: StoredEvent | None = None
 
-        def read() -> Page:
+        def read() -> EventPage:
             return self._forwarding.range_page(
                 since, until, last, self.target.selection, limit=self._page_events, max_bytes=PAGE_BYTES
             )
 
-        def advance(page: Page) -> None:
+        def advance(page: EventPage) -> None:
             nonlocal last
             last = page.events[-1]
 
@@ -334,7 +334,7 @@ class Forwarder:
             _log.warning(what, action="forward", target=self.target.name, error=text)
         self._notify(problem=text)
 
-    def _count(self, page: Page, done: Delivered) -> None:
+    def _count(self, page: EventPage, done: Delivered) -> None:
         size = sum(len(event.body or b"") for event in page.events)
         sent = self.sent
         self._notify(
@@ -366,7 +366,7 @@ class Survey:
 
 
 class _Session:
-    def __init__(self, lease: Lease, sender: Sender, delivery: Delivery, learnt: Learnt) -> None:
+    def __init__(self, lease: Lease, sender: Sender, delivery: TargetDelivery, learnt: Learnt) -> None:
         self.lease, self.sender, self.delivery = lease, sender, delivery
         self._remembered = learnt
 
@@ -403,10 +403,10 @@ def _original(event: StoredEvent) -> bytes:
     return body if event.is_exact else as_received(body, event.event_hash)
 
 
-def _ahead(read: Callable[[], Page], advance: Callable[[Page], None]) -> Iterator[Page]:
+def _ahead(read: Callable[[], EventPage], advance: Callable[[EventPage], None]) -> Iterator[EventPage]:
     """The pages that are not empty, the next one read while the caller works on the current one."""
     with ThreadPoolExecutor(1, thread_name_prefix="lineagelog-forward-read") as pool:
-        coming: Future[Page] = pool.submit(read)
+        coming: Future[EventPage] = pool.submit(read)
         while (page := coming.result()).events:
             advance(page)
             if page.is_last:

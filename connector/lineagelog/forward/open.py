@@ -8,7 +8,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.store.ledgers.forwarding import Known
 
 from .sending import Sender
-from .target import ForwardTarget, Kind
+from .target import ForwardTarget, TargetKind
 
 if TYPE_CHECKING:
     from .http import HttpSender
@@ -18,11 +18,11 @@ _NOTHING: Final = Known()
 
 def require(target: ForwardTarget) -> None:
     """Load the libraries that an HTTP endpoint or a file needs. Raises SettingsError that names the extra."""
-    if target.kind is Kind.FILE:
+    if target.kind is TargetKind.FILE:
         from .file import compressor
 
         compressor(target.path.suffix)
-    elif target.kind is not Kind.KAFKA:
+    elif target.kind is not TargetKind.KAFKA:
         _http_sender()
 
 
@@ -31,11 +31,11 @@ def open_sender(target: ForwardTarget, known: Known = _NOTHING) -> Sender:
 
     Raises SettingsError for what is missing or cannot be read, TargetBusy for a file that another process writes.
     """
-    if target.kind is Kind.FILE:
+    if target.kind is TargetKind.FILE:
         from .file import FileSender
 
         return FileSender(target, known.file_size)
-    if target.kind is Kind.KAFKA:
+    if target.kind is TargetKind.KAFKA:
         raise SettingsError(f"'forward.{target.name}.kind': Kafka is not wired in here")
     return _http_sender()(target, known.learnt)
 

@@ -11,10 +11,10 @@ from lineagelog.store.ledgers.forwarding import Known, Learnt
 
 from .http import NO_BATCH, HttpSender
 from .learnt import endpoint_of, habits_of
-from .sending import Answer, Verdict
-from .target import BatchForm, ForwardTarget, Kind
+from .sending import TargetAnswer, TargetVerdict
+from .target import BatchForm, ForwardTarget, TargetKind
 
-_EMPTY: Final = {Kind.OPENLINEAGE: b"[]", Kind.EGERIA: b""}
+_EMPTY: Final = {TargetKind.OPENLINEAGE: b"[]", TargetKind.EGERIA: b""}
 """No event in it. Egeria would pass an empty array on to its listeners; a request without a body it refuses."""
 _NOT_US: Final = frozenset((401, 402, 403, 407, 451))
 _NOT_HERE: Final = frozenset((404, 405, 410))
@@ -70,31 +70,31 @@ def _fact(batches: bool | None) -> Learnt:
     return {} if batches is None else {"batches": batches}
 
 
-def _of_single(target: ForwardTarget, answer: Answer) -> tuple[str, str, str]:
+def _of_single(target: ForwardTarget, answer: TargetAnswer) -> tuple[str, str, str]:
     """Path, authentication, and a sentence."""
     said = answer.detail or "yes"
-    if answer.verdict in (Verdict.DELIVERED, Verdict.REFUSED):
-        how = "takes" if answer.verdict is Verdict.DELIVERED else "answers, and refuses"
-        what = "a request without events" if answer.verdict is Verdict.REFUSED else "requests"
+    if answer.verdict in (TargetVerdict.DELIVERED, TargetVerdict.REFUSED):
+        how = "takes" if answer.verdict is TargetVerdict.DELIVERED else "answers, and refuses"
+        what = "a request without events" if answer.verdict is TargetVerdict.REFUSED else "requests"
         return "right", "accepted", f"The endpoint {how} {what} ({said}): path and authentication are right."
-    if answer.verdict is Verdict.HELD and answer.status in _NOT_US:
+    if answer.verdict is TargetVerdict.HELD and answer.status in _NOT_US:
         return "unknown", "refused", f"The target refuses us ({said}): look at auth of [forward.{target.name}]."
-    if answer.verdict is Verdict.HELD and answer.status in _NOT_HERE:
+    if answer.verdict is TargetVerdict.HELD and answer.status in _NOT_HERE:
         return "wrong", "unknown", f"The path takes no events ({said}): look at url of [forward.{target.name}]."
-    if answer.verdict is Verdict.HELD:
+    if answer.verdict is TargetVerdict.HELD:
         return "unknown", "unknown", f"This is not an OpenLineage receiver, or it does not take events now: {said}."
     return "unknown", "unknown", f"The target cannot be asked now: {said}."
 
 
-def _of_batch(target: ForwardTarget, answer: Answer, before: bool | None) -> tuple[bool | None, bool, str]:
+def _of_batch(target: ForwardTarget, answer: TargetAnswer, before: bool | None) -> tuple[bool | None, bool, str]:
     """Whether batches are taken, whether that goes with the settings, and a sentence."""
     is_auto = target.batch is BatchForm.AUTO
-    if answer.verdict is Verdict.DELIVERED:
+    if answer.verdict is TargetVerdict.DELIVERED:
         return True, True, "Batches are taken."
-    if answer.verdict is Verdict.HELD or answer.status in NO_BATCH:
+    if answer.verdict is TargetVerdict.HELD or answer.status in NO_BATCH:
         if is_auto:
             return False, True, f"There are no batches ({answer.detail}): events go one by one."
         hint = f"take batch = {str(target.batch)!r} out of [forward.{target.name}], or set batch_url"
         return False, False, f"Batches are not taken ({answer.detail}): {hint}."
     text = f"A batch without events is refused ({answer.detail}): the first forward finds out whether others are taken."
-    return before, answer.verdict is Verdict.REFUSED or is_auto, text
+    return before, answer.verdict is TargetVerdict.REFUSED or is_auto, text

@@ -15,7 +15,7 @@ from .target import ForwardTarget
 DETAIL_LENGTH: Final = 500
 
 
-class Verdict(StrEnum):
+class TargetVerdict(StrEnum):
     """What became of one event in one attempt."""
 
     DELIVERED = "delivered"
@@ -33,10 +33,10 @@ class Verdict(StrEnum):
     """Not sent, since one before it was not delivered."""
 
 
-class Answer(Struct, frozen=True, gc=False):
+class TargetAnswer(Struct, frozen=True, gc=False):
     """What the target said to one event."""
 
-    verdict: Verdict
+    verdict: TargetVerdict
     status: int | None = None
     detail: str = ""
     retry_after: float | None = None
@@ -45,8 +45,8 @@ class Answer(Struct, frozen=True, gc=False):
     """Code for the parked event, if it is refused."""
 
 
-DELIVERED: Final = Answer(Verdict.DELIVERED)
-UNTRIED: Final = Answer(Verdict.UNTRIED)
+DELIVERED: Final = TargetAnswer(TargetVerdict.DELIVERED)
+UNTRIED: Final = TargetAnswer(TargetVerdict.UNTRIED)
 
 
 class Item(Struct, frozen=True, gc=False):
@@ -72,7 +72,7 @@ class Sender(Protocol):
     def learnt(self) -> Learnt:
         """What was found out about the target, to be remembered; empty = nothing."""
 
-    def send(self, items: Sequence[Item]) -> list[Answer]:
+    def send(self, items: Sequence[Item]) -> list[TargetAnswer]:
         """One attempt; one answer per item. Troubles of the target are answers, never exceptions."""
 
     def close(self) -> None:

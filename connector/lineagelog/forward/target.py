@@ -29,7 +29,7 @@ _YEAR: Final = 366 * 86400
 type UserPath = Annotated[Path, AfterValidator(expand)]
 
 
-class Kind(StrEnum):
+class TargetKind(StrEnum):
     """What a target is."""
 
     OPENLINEAGE = "openlineage"
@@ -50,11 +50,11 @@ class BatchForm(StrEnum):
     NEVER = "never"
 
 
-class _Part(BaseModel):
+class _TargetPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
 
 
-class Auth(_Part):
+class Auth(_TargetPart):
     """As whom: a secret is given as it is, or as the name of a file or of an environment variable that has it."""
 
     type: Literal["bearer", "api_key", "oauth2", "egeria"]
@@ -89,13 +89,13 @@ class Auth(_Part):
         return value
 
 
-class ForwardTarget(_Part):
+class ForwardTarget(_TargetPart):
     """Everything that can be set for a target."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     url: Annotated[str, Field(min_length=1)]
     """``https://…`` the endpoint for single events; ``kafka://HOST:PORT,…/TOPIC``; else the path of a file."""
-    kind: Kind = Kind.OPENLINEAGE
+    kind: TargetKind = TargetKind.OPENLINEAGE
     auth: Auth | None = None
     headers: Mapping[str, str] = {}
     ca_file: UserPath | None = None
@@ -150,7 +150,9 @@ class ForwardTarget(_Part):
     def _kind_of_url(cls, values: Any) -> Any:
         if isinstance(values, dict) and isinstance(values.get("url"), str) and "kind" not in values:
             scheme = urlsplit(values["url"]).scheme.lower()
-            kind = {"http": Kind.OPENLINEAGE, "https": Kind.OPENLINEAGE, "kafka": Kind.KAFKA}.get(scheme, Kind.FILE)
+            kind = {"http": TargetKind.OPENLINEAGE, "https": TargetKind.OPENLINEAGE, "kafka": TargetKind.KAFKA}.get(
+                scheme, TargetKind.FILE
+            )
             return values | {"kind": kind}
         return values
 
@@ -161,15 +163,15 @@ class ForwardTarget(_Part):
         if self.follow and self.interval is not None:
             raise ValueError("one of follow and interval, not both")
         scheme = urlsplit(self.url).scheme.lower()
-        if self.kind in (Kind.OPENLINEAGE, Kind.EGERIA) and (
+        if self.kind in (TargetKind.OPENLINEAGE, TargetKind.EGERIA) and (
             scheme not in ("http", "https") or not urlsplit(self.url).hostname
         ):
             raise ValueError("url must be like https://host/api/v1/lineage")
-        if self.kind is Kind.KAFKA:
+        if self.kind is TargetKind.KAFKA:
             _ = self.kafka_place
-        if self.kind is Kind.FILE:
+        if self.kind is TargetKind.FILE:
             _ = self.path
-        if self.kind is Kind.FILE and (scheme not in ("", "file") or "://" in self.url.removeprefix("file://")):
+        if self.kind is TargetKind.FILE and (scheme not in ("", "file") or "://" in self.url.removeprefix("file://")):
             raise ValueError(f"url has the unknown scheme {scheme!r}: http, https, kafka, or the path of a file")
         return self
 

@@ -2,7 +2,7 @@
 
 from .bulk import Delivery, load
 from .door import MAX_EVENT, MAX_REQUEST, Door, Outcome
-from .files import Progress, read_paths, total_size
+from .files import FileProgress, read_paths, total_size
 from .framing import (
     BadCompressionError,
     Framed,
@@ -22,12 +22,12 @@ __all__ = [
     "BadCompressionError",
     "Delivery",
     "Door",
+    "FileProgress",
     "Framed",
     "GroupCommit",
     "Inflater",
     "Lanes",
     "Outcome",
-    "Progress",
     "Submission",
     "Tally",
     "TooLargeError",

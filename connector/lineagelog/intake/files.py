@@ -37,7 +37,7 @@ _JSON: Final = msgspec.json.Decoder(msgspec.Raw)
 
 
 @dataclass(slots=True)
-class Progress:
+class FileProgress:
     """How far the reading is; kept up to date by `read_paths`."""
 
     files: int = 0
@@ -57,7 +57,7 @@ def _raise(problem: InputError) -> NoReturn:
 def read_paths(
     paths: Iterable[str],
     *,
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
     on_problem: Callable[[InputError], None] = _raise,
     max_event: int = MAX_EVENT,
 ) -> Iterator[Delivery]:
@@ -72,7 +72,7 @@ def read_paths(
     reading goes on with the next file. By default the first problem is raised. A line longer than ``max_event`` bytes
     is delivered cut off just beyond that limit, so that the door refuses it.
     """
-    progress = progress if progress is not None else Progress()
+    progress = progress if progress is not None else FileProgress()
     for path in paths:
         try:
             for file in _files(path, progress):
@@ -93,13 +93,13 @@ def total_size(paths: Iterable[str]) -> int | None:
         try:
             if path == STDIN or not (is_file(Path(path)) or is_folder(Path(path))):
                 return None
-            total += sum(Path(file).stat().st_size for file in _files(path, Progress()))
+            total += sum(Path(file).stat().st_size for file in _files(path, FileProgress()))
         except (InputError, OSError):
             return None
     return total
 
 
-def _files(path: str, progress: Progress) -> Iterator[str]:
+def _files(path: str, progress: FileProgress) -> Iterator[str]:
     """The files of a path: itself, or those of the folder."""
     if path == STDIN or not is_folder(Path(path)):
         yield path
@@ -119,7 +119,7 @@ def _files(path: str, progress: Progress) -> Iterator[str]:
                 progress.skipped += 1
 
 
-def _read_file(path: str, progress: Progress, max_event: int) -> Iterator[Delivery]:
+def _read_file(path: str, progress: FileProgress, max_event: int) -> Iterator[Delivery]:
     name = "stdin" if path == STDIN else os.fsencode(path).decode("utf-8", "replace")
     with _problems_named(name), _opened(path) as raw:
         progress.files += 1
@@ -157,7 +157,7 @@ def _cause(error: Exception) -> str:
 class _Counted(io.RawIOBase):
     """Counts what is read into the progress."""
 
-    def __init__(self, raw: Any, progress: Progress) -> None:
+    def __init__(self, raw: Any, progress: FileProgress) -> None:
         # a pipe's events are handed on as they come, not when a buffer is full
         self._fill = getattr(raw, "readinto1", None) or raw.readinto
         self._progress = progress

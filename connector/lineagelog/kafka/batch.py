@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from lineagelog.store.ledgers.kafka_offsets import Move, Place
+from lineagelog.store.ledgers.kafka_offsets import Move, PartitionPlace
 
 from .records import Item, positions_of
 
@@ -14,7 +14,7 @@ from .records import Item, positions_of
 class Record(Struct, frozen=True, gc=False):
     """One record of a topic, parsed."""
 
-    place: Place
+    place: PartitionPlace
     offset: int
     items: list[Item]
     """Empty for a tombstone."""
@@ -22,7 +22,7 @@ class Record(Struct, frozen=True, gc=False):
     """Bytes as received."""
 
 
-class Span(Struct):
+class OffsetSpan(Struct):
     """The part of a partition that a batch covers."""
 
     epoch: int
@@ -35,7 +35,7 @@ class Batch:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self.spans: dict[Place, Span] = {}
+        self.spans: dict[PartitionPlace, OffsetSpan] = {}
         self.events = 0
         self.size = 0
 
@@ -49,15 +49,15 @@ class Batch:
         self.size += record.size
         self.reach(record.place, epoch, before, record.offset + 1)
 
-    def reach(self, place: Place, epoch: int, before: int, after: int) -> None:
+    def reach(self, place: PartitionPlace, epoch: int, before: int, after: int) -> None:
         """Move a partition without a record: over what Kafka keeps for itself, such as marks of transactions."""
         span = self.spans.get(place)
         if span is None:
-            self.spans[place] = Span(epoch, before, after)
+            self.spans[place] = OffsetSpan(epoch, before, after)
         else:
             span.after = after
 
-    def drop(self, places: Collection[Place]) -> None:
+    def drop(self, places: Collection[PartitionPlace]) -> None:
         """Forget the records of partitions that belong to others now."""
         self.records = [record for record in self.records if record.place not in places]
         self.spans = {place: span for place, span in self.spans.items() if place not in places}

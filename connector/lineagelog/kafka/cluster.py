@@ -16,7 +16,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from msgspec import Struct
 
 from lineagelog.errors import KafkaError, SettingsError
-from lineagelog.store.ledgers.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import PartitionPlace
 
 from .options import ConsumerOptions, text_of
 
@@ -43,7 +43,7 @@ class Extent(Struct, frozen=True):
     topic_id: str | None
 
 
-class Cluster:
+class KafkaCluster:
     """The brokers. Safe for many threads."""
 
     def __init__(self, options: ConsumerOptions, stop: threading.Event | None = None) -> None:
@@ -90,25 +90,25 @@ class Cluster:
             return {}, f"topic {missing[0]!r} is not there, or we may not see it (brokers {brokers})"
         return {name: len(topics[name].partitions) for name in self._options.topics}, ""
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[PartitionPlace]:
         """All partitions of the topics. Raises as check() does."""
-        return [Place(topic, number) for topic, count in self.check().items() for number in range(count)]
+        return [PartitionPlace(topic, number) for topic, count in self.check().items() for number in range(count)]
 
-    def look(self, places: Iterable[Place]) -> dict[Place, Extent]:
+    def look(self, places: Iterable[PartitionPlace]) -> dict[PartitionPlace, Extent]:
         """What Kafka has of partitions; those that cannot be asked now are missing. Takes five seconds at most."""
         wanted = list(places)
         lows, highs = self._ask(wanted, _EARLIEST), self.ask_ends(wanted)
         ids = self.ask_ids({place.topic for place in wanted})
         wait([*lows.values(), *highs.values(), *ids.values()], _ASK_SECONDS)
         topic_ids = {topic: topic_id_of(future) for topic, future in ids.items()}
-        found: dict[Place, Extent] = {}
+        found: dict[PartitionPlace, Extent] = {}
         for place in wanted:
             low, high = answered(lows[place]), answered(highs[place])
             if low is not None and high is not None:
                 found[place] = Extent(low.offset, high.offset, topic_ids[place.topic])
         return found
 
-    def ask_ends(self, places: Iterable[Place]) -> dict[Place, Future[Any]]:
+    def ask_ends(self, places: Iterable[PartitionPlace]) -> dict[PartitionPlace, Future[Any]]:
         """Ask where partitions end; the answers have an ``offset``."""
         return self._ask(places, _LATEST)
 
@@ -117,7 +117,7 @@ class Cluster:
         answers: dict[str, Future[Any]] = self._admin.describe_topics(TopicCollection([*topics]))
         return answers
 
-    def ends(self, timeout: float = _ASK_SECONDS) -> dict[Place, int]:
+    def ends(self, timeout: float = _ASK_SECONDS) -> dict[PartitionPlace, int]:
         """Where all partitions end that hold anything. Raises KafkaError."""
         places = self.places()
         deadline = time.monotonic() + timeout
@@ -126,12 +126,12 @@ class Cluster:
                 raise KafkaError(f"the brokers {self._options.brokers} do not say where the topics end")
         return {place: extent.high for place, extent in found.items() if extent.high > extent.low}
 
-    def _ask(self, places: Iterable[Place], spec: OffsetSpec) -> dict[Place, Future[Any]]:
+    def _ask(self, places: Iterable[PartitionPlace], spec: OffsetSpec) -> dict[PartitionPlace, Future[Any]]:
         question = {TopicPartition(*place): spec for place in places}
         if not question:
             return {}
         answers: Mapping[Any, Future[Any]] = self._admin.list_offsets(question, request_timeout=_ASK_SECONDS)
-        return {Place(key.topic, key.partition): future for key, future in answers.items()}
+        return {PartitionPlace(key.topic, key.partition): future for key, future in answers.items()}
 
 
 def answered(future: Future[Any]) -> Any:

@@ -27,10 +27,10 @@ from lineagelog.errors import KafkaError, LineageLogError
 from lineagelog.intake import Door
 from lineagelog.intake.bulk import rare_collections
 from lineagelog.intake.group import place_of
-from lineagelog.store.ledgers.kafka_offsets import Claim, KafkaOffsets, LostPlaces, Place
+from lineagelog.store.ledgers.kafka_offsets import Claim, KafkaOffsets, LostPlaces, PartitionPlace
 
 from .batch import Batch, Record
-from .cluster import Cluster, answered, topic_id_of
+from .cluster import KafkaCluster, answered, topic_id_of
 from .metrics import WorkerMetrics
 from .options import ConsumerOptions, text_of
 from .records import Headers, Item, items_of
@@ -106,22 +106,22 @@ class Worker:
         *,
         stop: threading.Event,
         number: int = 0,
-        until: Mapping[Place, int] | None = None,
+        until: Mapping[PartitionPlace, int] | None = None,
         report: Callable[[WorkerMetrics], None] = lambda _: None,
     ) -> None:
         self.metrics = WorkerMetrics()
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._door, self._options, self._stop, self._until, self._report = door, options, stop, until, report
         self._offsets = KafkaOffsets(door.store.engine, door.store.schema, options.group, self.owner)
-        self._cluster = Cluster(options)
+        self._cluster = KafkaCluster(options)
         self._consumer: Consumer = options.open_consumer(number, self._note_error)
         self._writer = Writer()
-        self._held: dict[Place, Holding] = {}
+        self._held: dict[PartitionPlace, Holding] = {}
         self._batch = Batch()
         self._is_paused = self._is_dry = self._is_done = False
         self._record_size = _USUAL_SIZE
-        self._ends: dict[Place, int] = {}
-        self._asked_ends: dict[Place, Future[Any]] = {}
+        self._ends: dict[PartitionPlace, int] = {}
+        self._asked_ends: dict[PartitionPlace, Future[Any]] = {}
         self._asked_ids: dict[str, Future[Any]] = {}
         self._next: dict[str, float] = {}
         self._said: dict[str, float] = {}
@@ -164,7 +164,7 @@ class Worker:
     # --- records --------------------------------------------------------------------------------------------------
 
     def _take(self, message: Message) -> None:
-        place = Place(message.topic() or "", message.partition() or 0)
+        place = PartitionPlace(message.topic() or "", message.partition() or 0)
         holding = self._held.get(place)
         error, offset = message.error(), message.offset() or 0
         if error is not None:
@@ -183,7 +183,7 @@ class Worker:
             _log.error("parse failed", action="parse", error=place_of(error))
             return [refusal(value, f"internal error: {place_of(error)}")]
 
-    def _take_error(self, place: Place, holding: Holding | None, error: ClientError, offset: int) -> None:
+    def _take_error(self, place: PartitionPlace, holding: Holding | None, error: ClientError, offset: int) -> None:
         code = error.code()
         if code == ClientError._PARTITION_EOF:
             if holding is not None and holding.state is State.ACTIVE and offset > holding.position:
@@ -221,10 +221,10 @@ class Worker:
             return self._writer.wait(_QUEUED - 1, 0 if self._is_paused else patience)
         return self._writer.pending == 0
 
-    def _active(self) -> list[Place]:
+    def _active(self) -> list[PartitionPlace]:
         return [place for place, holding in self._held.items() if holding.state is State.ACTIVE]
 
-    def _pause(self, places: Iterable[Place], *, is_paused: bool) -> None:
+    def _pause(self, places: Iterable[PartitionPlace], *, is_paused: bool) -> None:
         partitions = [TopicPartition(*place) for place in places]
         with contextlib.suppress(KafkaException):  # not ours any more: the callback will say so
             (self._consumer.pause if is_paused else self._consumer.resume)(partitions)
@@ -242,7 +242,7 @@ class Worker:
         elif not isinstance(result, Dropped):
             raise result
 
-    def _hint(self, offsets: Mapping[Place, int]) -> None:
+    def _hint(self, offsets: Mapping[PartitionPlace, int]) -> None:
         """Let the client commit these to Kafka when it commits next; nothing depends on it."""
         kept = [(place, offset) for place, offset in offsets.items() if place in self._held]
         for place, offset in kept:
@@ -279,7 +279,7 @@ class Worker:
         consumer.incremental_unassign(partitions)
         _log.warning("lost", action="rebalance", partitions=[*map(str, places)])
 
-    def _forget(self, places: Iterable[Place]) -> None:
+    def _forget(self, places: Iterable[PartitionPlace]) -> None:
         for place in places:
             for known in (self._held, self._ends, self.metrics.lags):
                 known.pop(place, None)
@@ -292,14 +292,16 @@ class Worker:
         for holding in due.values():
             holding.state = State.ASKED
         flags = {place: holding.is_out_of_range for place, holding in due.items()}
-        is_ours: Callable[[Place], bool] = lambda place: self._held.get(place) is due[place]  # noqa: E731
+        is_ours: Callable[[PartitionPlace], bool] = lambda place: self._held.get(place) is due[place]  # noqa: E731
         then: Callable[[Any], None] = lambda result: self._claimed(due, result)  # noqa: E731
         reset = self._options.offset_reset
         self._writer.submit(
             ClaimPlaces(self._cluster, self._offsets, flags, reset, is_ours, self.metrics.append_failed, then)
         )
 
-    def _claimed(self, asked: Mapping[Place, Holding], result: dict[Place, Claim] | Exception) -> None:
+    def _claimed(
+        self, asked: Mapping[PartitionPlace, Holding], result: dict[PartitionPlace, Claim] | Exception
+    ) -> None:
         if isinstance(result, Exception) and not isinstance(result, LineageLogError):
             raise result
         claims = {} if isinstance(result, Exception) else result
@@ -317,7 +319,7 @@ class Worker:
         if missing and not isinstance(result, Dropped):
             self._say_once("partitions cannot be asked where they begin", action="claim", partitions=missing)
 
-    def _seek(self, place: Place, offset: int) -> bool:
+    def _seek(self, place: PartitionPlace, offset: int) -> bool:
         partition = TopicPartition(*place, offset)
         try:
             try:
@@ -346,7 +348,7 @@ class Worker:
                 delays[place] = min(2.0**holding.fenced, _LAST_CLAIM_DELAY)
         self._claim_again(delays)
 
-    def _claim_again(self, delays: Mapping[Place, float]) -> None:
+    def _claim_again(self, delays: Mapping[PartitionPlace, float]) -> None:
         self._batch.drop(delays.keys())
         self._pause(delays, is_paused=True)
         now = time.monotonic()
@@ -390,7 +392,7 @@ class Worker:
         if topics and not self._asked_ids and self._is_time("ids", _ENDS_EVERY):
             self._asked_ids = self._cluster.ask_ids(topics)
 
-    def _check_until(self, positions: dict[Place, int] | Exception) -> None:
+    def _check_until(self, positions: dict[PartitionPlace, int] | Exception) -> None:
         if isinstance(positions, dict) and self._until is not None:
             self._is_done = all(positions.get(place, -1) >= end for place, end in self._until.items())
 
@@ -429,8 +431,8 @@ class Worker:
         )
 
 
-def _places(partitions: Collection[TopicPartition]) -> list[Place]:
-    return [Place(each.topic, each.partition) for each in partitions]
+def _places(partitions: Collection[TopicPartition]) -> list[PartitionPlace]:
+    return [PartitionPlace(each.topic, each.partition) for each in partitions]
 
 
 def _headers_of(message: Message) -> Headers:

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from lineagelog.intake import Tally
 from lineagelog.metrics import event_families
-from lineagelog.store.ledgers.kafka_offsets import Place
+from lineagelog.store.ledgers.kafka_offsets import PartitionPlace
 
 from .records import SOURCE
 
@@ -32,7 +32,7 @@ class WorkerMetrics(Tally):
         self.rebalances = 0
         self.skipped = 0
         """Offsets that Kafka no longer had when we came to them."""
-        self.lags: dict[Place, tuple[int, int | None]] = {}
+        self.lags: dict[PartitionPlace, tuple[int, int | None]] = {}
         """Of the partitions held: the next offset to store, and where Kafka's records end (None = not known)."""
         self.problem: str | None = None
         """Why nothing is stored at the moment."""

@@ -10,7 +10,7 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from lineagelog.errors import SettingsError
-from lineagelog.forward.sending import DELIVERED, DETAIL_LENGTH, Answer, Item, Verdict
+from lineagelog.forward.sending import DELIVERED, DETAIL_LENGTH, Item, TargetAnswer, TargetVerdict
 from lineagelog.forward.target import ForwardTarget
 from lineagelog.shown import mask_text
 from lineagelog.store.ledgers.forwarding import Learnt
@@ -94,9 +94,9 @@ class KafkaSender:
     def _note(self, error: KafkaError) -> None:
         self._last_error = mask_text(error.str())
 
-    def send(self, items: Sequence[Item]) -> list[Answer]:
+    def send(self, items: Sequence[Item]) -> list[TargetAnswer]:
         """Produce all and wait for what the brokers say to each."""
-        answers: list[Answer | None] = [None] * len(items)
+        answers: list[TargetAnswer | None] = [None] * len(items)
         for index, item in enumerate(items):
 
             def delivered(error: KafkaError | None, _: object, index: int = index) -> None:
@@ -112,16 +112,18 @@ class KafkaSender:
                     answers[index] = self._answer(error.args[0])
         while self._producer.flush(_FLUSH_SECONDS):
             pass  # each message ends within message.timeout.ms
-        return [answer or Answer(Verdict.AGAIN, detail="no answer") for answer in answers]
+        return [answer or TargetAnswer(TargetVerdict.AGAIN, detail="no answer") for answer in answers]
 
-    def _answer(self, error: KafkaError) -> Answer:
+    def _answer(self, error: KafkaError) -> TargetAnswer:
         code = error.code()
         detail = mask_text(f"{error.name()}: {error.str()}")[:DETAIL_LENGTH]
         if code in _TOO_LARGE:
-            return Answer(Verdict.REFUSED, detail=detail, reason="too_large")
+            return TargetAnswer(TargetVerdict.REFUSED, detail=detail, reason="too_large")
         if code in _HELD:
-            return Answer(Verdict.HELD, detail=detail)
-        return Answer(Verdict.AGAIN, detail=f"{detail} ({self._last_error})" if self._last_error else detail)
+            return TargetAnswer(TargetVerdict.HELD, detail=detail)
+        return TargetAnswer(
+            TargetVerdict.AGAIN, detail=f"{detail} ({self._last_error})" if self._last_error else detail
+        )
 
     def close(self) -> None:
         """Nothing is on its way any more: send() waits for all."""

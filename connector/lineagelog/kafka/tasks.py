@@ -14,10 +14,17 @@ from lineagelog.intake import Outcome
 from lineagelog.intake.door import outcomes
 from lineagelog.intake.group import place_of
 from lineagelog.store import LogStore, Verdict
-from lineagelog.store.ledgers.kafka_offsets import AdvancedBefore, Claim, KafkaOffsets, LostPlaces, Place, Start
+from lineagelog.store.ledgers.kafka_offsets import (
+    AdvancedBefore,
+    Claim,
+    KafkaOffsets,
+    LostPlaces,
+    PartitionPlace,
+    Start,
+)
 
 from .batch import Batch
-from .cluster import Cluster, Extent
+from .cluster import Extent, KafkaCluster
 from .records import SOURCE, Item
 from .writer import Writer
 
@@ -113,11 +120,11 @@ class ClaimPlaces:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: KafkaCluster,
         offsets: KafkaOffsets,
-        places: Mapping[Place, bool],
+        places: Mapping[PartitionPlace, bool],
         reset: str,
-        is_ours: Callable[[Place], bool],
+        is_ours: Callable[[PartitionPlace], bool],
         failed: Failed,
         then: Then,
     ) -> None:
@@ -128,13 +135,13 @@ class ClaimPlaces:
         self._places, self._reset = places, reset
         """Partitions, and whether the brokers say that they do not have what follows."""
 
-    def run(self, writer: Writer) -> dict[Place, Claim]:
+    def run(self, writer: Writer) -> dict[PartitionPlace, Claim]:
         """Until it is done. Raises Dropped."""
         writer.is_broken = False  # what was built on a fenced batch came before this
         extents = self._cluster.look(self._places)
         starts = [Start(place, self._begin(it), it.high, it.topic_id) for place, it in extents.items()]
         claims = writer.persist(lambda: self._claim(starts), "claiming", self._failed)
-        settled: dict[Place, Claim] = {}
+        settled: dict[PartitionPlace, Claim] = {}
         for claim in claims:
             try:
                 settled[claim.place] = self._settled(writer, claim, extents[claim.place])

@@ -24,7 +24,7 @@ class Dropped(LineageLogError):
     """The task was given up at a stop; what it would have stored will be read again."""
 
 
-class Task(Protocol):
+class WriterTask(Protocol):
     """Work of the writer's thread, and what the polling thread does with the result."""
 
     def run(self, writer: Writer) -> Any:
@@ -42,8 +42,8 @@ class Writer:
         """Whether a batch was fenced: those behind it build on it and must not be stored (read on the thread only)."""
         self.problem: str | None = None
         """Why the task at work is not done yet."""
-        self._tasks: deque[Task] = deque()
-        self._done: deque[tuple[Task, Any]] = deque()
+        self._tasks: deque[WriterTask] = deque()
+        self._done: deque[tuple[WriterTask, Any]] = deque()
         self._pending = 0
         self._changed = threading.Condition()
         self._stopping = threading.Event()
@@ -57,7 +57,7 @@ class Writer:
         """Tasks that are not done."""
         return self._pending
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WriterTask) -> None:
         """Run a task after those that wait."""
         with self._changed:
             self._tasks.append(task)

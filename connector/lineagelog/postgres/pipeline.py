@@ -41,7 +41,7 @@ _BEGIN: Final = Prepared("BEGIN")
 _POOLED_BEGIN: Final = Prepared(POOLED_BEGIN)
 
 
-class Pipeline:
+class StatementPipeline:
     """Statements for one round trip. Begins a transaction if the connection is in none."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:

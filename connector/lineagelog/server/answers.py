@@ -22,7 +22,7 @@ type Headers = tuple[tuple[bytes, bytes], ...]
 _JSON: Final = (b"content-type", b"application/json")
 
 
-class Answer(Struct, frozen=True):
+class Reply(Struct, frozen=True):
     """A whole response, itself an ASGI application."""
 
     status: int
@@ -69,7 +69,7 @@ class Refusal(LineageLogError):
         self.retry_after = retry_after
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Reply:
         """The response."""
         place = f" at {self.path}" if self.path else ""
         body = Problem(
@@ -91,13 +91,13 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def json_answer(status: int, body: Any, *headers: tuple[bytes, bytes]) -> Answer:
+def json_answer(status: int, body: Any, *headers: tuple[bytes, bytes]) -> Reply:
     """A JSON response; times become ISO 8601 with Z."""
     data = msgspec.json.encode(body)
-    return Answer(status, (_JSON, (b"content-length", str(len(data)).encode()), *headers), data)
+    return Reply(status, (_JSON, (b"content-length", str(len(data)).encode()), *headers), data)
 
 
-NO_CONTENT: Final = Answer(204)
+NO_CONTENT: Final = Reply(204)
 _STORED: Final = json_answer(201, {"status": "stored"})
 _DUPLICATE: Final = json_answer(201, {"status": "duplicate"})
 _EXPIRED: Final = json_answer(
@@ -105,7 +105,7 @@ _EXPIRED: Final = json_answer(
 )
 
 
-def single(outcome: Outcome) -> Answer:
+def single(outcome: Outcome) -> Reply:
     """The answer for one event."""
     verdict, item = outcome.verdict, outcome.item
     if isinstance(item, Rejected):
@@ -131,7 +131,7 @@ type Member = Outcome | Refusal
 """What became of one member of a batch; a Refusal for one that the sender's token does not allow."""
 
 
-def batch(members: Sequence[Member]) -> Answer:
+def batch(members: Sequence[Member]) -> Reply:
     """The answer for a batch: 204 if all of it is stored, else 200 with what is not.
 
     The shape is that of the batch endpoint of the OpenLineage specification (1.40): status, summary, failed_events.

@@ -19,7 +19,7 @@ from lineagelog.read import Reader
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.tokens import Tokens
 
-from .answers import Answer, Headers, Refusal
+from .answers import Headers, Refusal, Reply
 from .auth import Guard, credential
 from .body import Disconnected, Receive, drain
 from .limits import Limits
@@ -64,7 +64,7 @@ class App:
         try:
             await self._check_visitor(scope, path, headers, receive)
             if scope["method"] == "OPTIONS":
-                answer = Answer(204, self._visitors.preflight(headers))
+                answer = Reply(204, self._visitors.preflight(headers))
             elif is_batch is not None:
                 route = "batch" if is_batch else "single"
                 answer = await self._receive(scope["method"], token, headers, receive, is_batch)
@@ -108,7 +108,7 @@ class App:
 
     async def _receive(
         self, method: str, token: str | None, headers: dict[bytes, bytes], receive: Receive, is_batch: bool
-    ) -> Answer:
+    ) -> Reply:
         if method != "POST":
             raise Refusal(405, "method_not_allowed", "events are posted", headers=((b"allow", b"POST, OPTIONS"),))
         return await self.receiver.answer(token, headers, receive, is_batch)
@@ -154,7 +154,7 @@ def _without_token(path: str) -> tuple[str | None, str]:
     return token, f"/{rest}"
 
 
-async def _send(send: Any, answer: Answer, cors: tuple[tuple[bytes, bytes], ...]) -> None:
+async def _send(send: Any, answer: Reply, cors: tuple[tuple[bytes, bytes], ...]) -> None:
     headers = answer.headers + cors if cors else answer.headers
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

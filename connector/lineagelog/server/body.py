@@ -25,7 +25,7 @@ class Disconnected(Exception):
     """The client has gone before its request was complete."""
 
 
-class UnreadableError(Exception):
+class UnreadableBodyError(Exception):
     """The body is refused as it is; ``rejected`` goes to the dead letters and into the answer."""
 
     def __init__(self, rejected: Rejected) -> None:
@@ -133,10 +133,10 @@ class BodyReader:
             size = problem.size if compressed else max(length or 0, problem.size)
             loop = asyncio.get_running_loop()
             rejected = await loop.run_in_executor(self._pool, too_large, problem.start, size, limit)
-            raise UnreadableError(rejected) from None
+            raise UnreadableBodyError(rejected) from None
         except BadCompressionError as problem:
             await drain(receive, more)
-            raise UnreadableError(Rejected(Reason.BAD_ENCODING, "$", str(problem), start, size=received)) from None
+            raise UnreadableBodyError(Rejected(Reason.BAD_ENCODING, "$", str(problem), start, size=received)) from None
         finally:
             self.budget.give_back(held)
 

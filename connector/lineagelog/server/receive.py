@@ -16,9 +16,9 @@ from lineagelog.intake.group import HEAVY_BYTES
 from lineagelog.store.ledgers.tokens import Grant, Scope
 
 from . import answers
-from .answers import Answer, Member, Refusal
+from .answers import Member, Refusal, Reply
 from .auth import Guard, credential
-from .body import BodyReader, Receive, UnreadableError, drain
+from .body import BodyReader, Receive, UnreadableBodyError, drain
 from .limits import Limits
 from .metrics import Metrics
 from .waits import Waits
@@ -46,7 +46,7 @@ _JSON_CHARSETS: Final = frozenset(("utf-8", "utf8", "us-ascii", "ascii"))
 type Result = list[Outcome] | LineageLogError
 
 
-class Delivery(Struct, frozen=True):
+class ReceivedBody(Struct, frozen=True):
     """The events of one request, ready to be stored."""
 
     items: list[Event | Rejected]
@@ -92,7 +92,7 @@ class Receiver:
 
     async def answer(
         self, token: str | None, headers: Mapping[bytes, bytes], receive: Receive, is_batch: bool
-    ) -> Answer:
+    ) -> Reply:
         """Everything of one request. Raises Refusal and Disconnected."""
         try:
             token = token or credential(headers)
@@ -104,9 +104,9 @@ class Receiver:
             raise
         try:
             body = await self._reader.read(receive, _length(headers))
-        except UnreadableError as problem:
+        except UnreadableBodyError as problem:
             return await self._stored(
-                Delivery([problem.rejected], False), grant, len(problem.rejected.payload), is_batch
+                ReceivedBody([problem.rejected], False), grant, len(problem.rejected.payload), is_batch
             )
         size = len(body)
         if size <= INLINE:
@@ -125,28 +125,30 @@ class Receiver:
         finally:
             self._reader.budget.give_back(size)
 
-    async def _parse_and_store(self, held: list[bytes], grant: Grant, size: int, is_batch: bool) -> Answer:
+    async def _parse_and_store(self, held: list[bytes], grant: Grant, size: int, is_batch: bool) -> Reply:
         delivery = await asyncio.get_running_loop().run_in_executor(self._pool, self._parse, held)
         return await self._stored(delivery, grant, size, is_batch)
 
-    async def _stored(self, delivery: Delivery, grant: Grant, size: int, is_batch: bool) -> Answer:
+    async def _stored(self, delivery: ReceivedBody, grant: Grant, size: int, is_batch: bool) -> Reply:
         if delivery.is_batch or (is_batch and not _is_unusable(delivery)):
             return answers.batch(await self._store_batch(delivery, grant, size))
         return answers.single(await self._store_single(delivery, grant, size))
 
-    def _parse(self, held: list[bytes]) -> Delivery:
+    def _parse(self, held: list[bytes]) -> ReceivedBody:
         try:
             framed = split(held.pop(), self.limits.max_events)
         except TooManyEventsError as problem:
-            return Delivery([problem.rejected], False)
-        return Delivery([self._door.parse(event) for event in framed.events], framed.is_batch and not framed.is_broken)
+            return ReceivedBody([problem.rejected], False)
+        return ReceivedBody(
+            [self._door.parse(event) for event in framed.events], framed.is_batch and not framed.is_broken
+        )
 
-    async def _store_single(self, delivery: Delivery, grant: Grant, size: int) -> Outcome:
+    async def _store_single(self, delivery: ReceivedBody, grant: Grant, size: int) -> Outcome:
         if grant.namespaces is not None and (refusal := _outside(delivery.items[0], grant)) is not None:
             raise refusal
         return (await self._store(delivery.items, size))[0]
 
-    async def _store_batch(self, delivery: Delivery, grant: Grant, size: int) -> list[Member]:
+    async def _store_batch(self, delivery: ReceivedBody, grant: Grant, size: int) -> list[Member]:
         items = delivery.items
         if not items:
             return []
@@ -195,7 +197,7 @@ def _is_heavy(body: bytes) -> bool:
     return body.count(b",") + body.count(b"{") + body.count(b"[") > _HEAVY_VALUES
 
 
-def _is_unusable(delivery: Delivery) -> bool:
+def _is_unusable(delivery: ReceivedBody) -> bool:
     """Whether a request as a whole could not be read, so that there are no members to speak of."""
     return len(delivery.items) == 1 and isinstance(delivery.items[0], Rejected)
 

@@ -62,7 +62,7 @@ class Forwards:
             known = {row.target: row for row in forwarding.cursors()}
             return [status_row(forwarding, target.name, known.get(target.name)) for target in targets]
 
-        self._status = Status(look)
+        self._status = ForwardStatus(look)
 
     @property
     def tasks(self) -> Sequence[Task]:
@@ -95,7 +95,7 @@ _OF_STATUS: Final = {
 }
 
 
-class Status:
+class ForwardStatus:
     """What `forward status` shows, looked up on a thread of its own, seldom enough to cost the database nothing."""
 
     def __init__(self, look: Callable[[], list[dict[str, Any]]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineagelog.errors import SettingsError
-from lineagelog.forward import ForwardTarget, Kind, Sender, open_sender, read_target, require
+from lineagelog.forward import ForwardTarget, Sender, TargetKind, open_sender, read_target, require
 from lineagelog.store.ledgers.forwarding import Known
 
 
@@ -20,7 +20,7 @@ def served_targets(sections: Mapping[str, Mapping[str, Any]]) -> list[ForwardTar
 
 def require_any(target: ForwardTarget) -> None:
     """Load what a target of any kind needs. Raises SettingsError that names the missing extra."""
-    if target.kind is Kind.KAFKA:
+    if target.kind is TargetKind.KAFKA:
         _kafka_opener()
     else:
         require(target)
@@ -28,7 +28,7 @@ def require_any(target: ForwardTarget) -> None:
 
 def open_any(target: ForwardTarget, known: Known) -> Sender:
     """The sender of any kind of target: here Kafka is wired to forwarding."""
-    if target.kind is not Kind.KAFKA:
+    if target.kind is not TargetKind.KAFKA:
         return open_sender(target, known)
     return _kafka_opener()(target)
 

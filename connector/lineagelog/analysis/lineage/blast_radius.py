@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from lineagelog.analysis.declaration import Analysis, Count, Joins, Parameter
+from lineagelog.analysis.declaration import Analysis, Joins, Parameter, WholeNumber
 from lineagelog.analysis.finding import Finding, Severity, Subject, place
 from lineagelog.event.run_ids import stored_run_id
 
@@ -84,7 +84,7 @@ ANALYSIS: Final = Analysis(
             metavar="RUN_ID",
             as_stored=stored_run_id,
         ),
-        Count(name="depth", meaning="How many steps to follow.", default="10", lowest=1, highest=99),
+        WholeNumber(name="depth", meaning="How many steps to follow.", default="10", lowest=1, highest=99),
     ),
     one_of=("dataset", "run_id"),
     row=Reach,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from lineagelog.analysis.declaration import Count, Span
+from lineagelog.analysis.declaration import Span, WholeNumber
 from lineagelog.analysis.finding import place
 
 HISTORY: Final = Span(
@@ -15,7 +15,7 @@ HISTORY: Final = Span(
     meaning="How far before the window the executions are looked at that a job is compared with.",
     default="30 days",
 )
-RUNS: Final = Count(
+RUNS: Final = WholeNumber(
     name="runs",
     meaning="How many executions in a row must be without something before it is new or has vanished.",
     default="3",

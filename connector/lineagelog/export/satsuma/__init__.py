@@ -12,7 +12,7 @@ from lineagelog.export.satsuma.options import ExportOptions, NamespaceRule
 from lineagelog.export.satsuma.outputs import FORMATS, as_array, as_files, as_lines, as_ndjson, as_script
 from lineagelog.export.satsuma.parser import parse
 from lineagelog.export.satsuma.text import SatsumaError
-from lineagelog.export.satsuma.tree import Problem, Spec
+from lineagelog.export.satsuma.tree import Spec, SpecProblem
 from lineagelog.export.satsuma.workspace import Engine, OwnEngine
 
 __all__ = [
@@ -24,10 +24,10 @@ __all__ = [
     "Exported",
     "NamespaceRule",
     "OwnEngine",
-    "Problem",
     "Ran",
     "SatsumaError",
     "Spec",
+    "SpecProblem",
     "Summary",
     "as_array",
     "as_files",

@@ -20,7 +20,7 @@ from lineagelog.errors import InputError
 from lineagelog.export.satsuma.lexer import NAME
 from lineagelog.export.satsuma.lineage import CONTAINERS, Resolver
 from lineagelog.export.satsuma.text import SatsumaError
-from lineagelog.export.satsuma.tree import Problem, qualified
+from lineagelog.export.satsuma.tree import SpecProblem, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -108,7 +108,7 @@ def _beginnings(entries: Sequence[str], spec: Spec) -> Iterator[list[str]]:
         yield [*([str(every)] if lines else []), *(file for file in spec.files if file not in names)]
 
 
-def _differences(spec: Spec, graph: Json) -> Iterator[Problem]:
+def _differences(spec: Spec, graph: Json) -> Iterator[SpecProblem]:
     """What only one of the two engines finds, each with a place."""
     schemas = {_key(node["id"]): node for node in graph["nodes"] if node["kind"] in ("schema", "metric")}
     for key, node in schemas.items():
@@ -116,11 +116,11 @@ def _differences(spec: Spec, graph: Json) -> Iterator[Problem]:
             yield _only_theirs(f"schema '{key}'", node)
     for key, schema in spec.schemas.items():
         if key not in schemas and key not in spec.fragments:
-            yield Problem(f"the {COMMAND} command does not find schema '{key}'", schema.file, schema.line)
+            yield SpecProblem(f"the {COMMAND} command does not find schema '{key}'", schema.file, schema.line)
     yield from _mapping_differences(spec, graph)
 
 
-def _mapping_differences(spec: Spec, graph: Json) -> Iterator[Problem]:
+def _mapping_differences(spec: Spec, graph: Json) -> Iterator[SpecProblem]:
     theirs = {_mapping_id(node): node for node in graph["nodes"] if node["kind"] == "mapping"}
     edges: dict[str, dict[Edge, int]] = {}
     for edge in graph["edges"]:
@@ -132,7 +132,7 @@ def _mapping_differences(spec: Spec, graph: Json) -> Iterator[Problem]:
         node = theirs.pop((mapping.key, mapping.line), None)
         if node is None:
             message = f"the {COMMAND} command does not find {mapping.label}"
-            yield Problem(message, mapping.file, mapping.line, mapping.column)
+            yield SpecProblem(message, mapping.file, mapping.line, mapping.column)
             continue
         yield from _side_differences(mapping, node)
         yield from _edge_differences(mapping, resolver, edges.get(node["id"], {}))
@@ -140,15 +140,15 @@ def _mapping_differences(spec: Spec, graph: Json) -> Iterator[Problem]:
         yield _only_theirs(f"mapping '{_key(node['id'])}'", node)
 
 
-def _side_differences(mapping: Mapping, node: Json) -> Iterator[Problem]:
+def _side_differences(mapping: Mapping, node: Json) -> Iterator[SpecProblem]:
     for side, keys in (("sources", mapping.sources), ("targets", mapping.targets)):
         found = dict.fromkeys(map(_key, node[side]))
         if set(found) != set(keys):
             message = f"the {COMMAND} command finds other {side} of {mapping.label}: {', '.join(found) or 'none'}"
-            yield Problem(message, mapping.file, mapping.line, mapping.column)
+            yield SpecProblem(message, mapping.file, mapping.line, mapping.column)
 
 
-def _edge_differences(mapping: Mapping, resolver: Resolver, theirs: dict[Edge, int]) -> Iterator[Problem]:
+def _edge_differences(mapping: Mapping, resolver: Resolver, theirs: dict[Edge, int]) -> Iterator[SpecProblem]:
     lineage = resolver.resolve(mapping)
     ours = {
         (_canonical(source.schema, source.field), _canonical(schema, path)): source
@@ -160,13 +160,13 @@ def _edge_differences(mapping: Mapping, resolver: Resolver, theirs: dict[Edge, i
     for edge, guess in guessed.items():
         if edge not in theirs and guess not in theirs:
             message = f"the {COMMAND} command does not find {edge[0]} -> {edge[1]} in {mapping.label}"
-            yield Problem(message, mapping.file, mapping.line, mapping.column)
+            yield SpecProblem(message, mapping.file, mapping.line, mapping.column)
     ours_or_guessed = {*ours, *guessed.values()}
     containers = set(_container_lines(mapping.arrows))
     for edge, line in theirs.items():
         if edge not in ours_or_guessed and line not in containers and edge[0] != edge[1]:
             message = f"only the {COMMAND} command finds {edge[0]} -> {edge[1]} in {mapping.label}"
-            yield Problem(message, mapping.file, line)
+            yield SpecProblem(message, mapping.file, line)
 
 
 def _container_lines(arrows: Iterable[Arrow]) -> Iterator[int]:
@@ -177,8 +177,8 @@ def _container_lines(arrows: Iterable[Arrow]) -> Iterator[int]:
             yield from _container_lines(arrow.children)
 
 
-def _only_theirs(what: str, node: Json) -> Problem:
-    return Problem(f"only the {COMMAND} command finds {what}", node["file"], int(node["line"]))
+def _only_theirs(what: str, node: Json) -> SpecProblem:
+    return SpecProblem(f"only the {COMMAND} command finds {what}", node["file"], int(node["line"]))
 
 
 def _mapping_id(node: Json) -> tuple[str, int]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lineagelog.export.satsuma.facets import Json
     from lineagelog.export.satsuma.lineage import Entry, Lineage, SourceField
     from lineagelog.export.satsuma.options import ExportOptions
-    from lineagelog.export.satsuma.tree import Comment, Field, Problem, Schema, Spec
+    from lineagelog.export.satsuma.tree import Comment, Field, Schema, Spec, SpecProblem
 
 FROM_REFERENCE = "(inferred from NL @ref)"
 _HOW = {
@@ -65,7 +65,7 @@ class Export:
     """
 
     events: tuple[Exported, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[SpecProblem, ...]
     resolver: Resolver
     unmapped: tuple[Schema, ...] = ()
 
@@ -78,7 +78,7 @@ def export(spec: Spec, options: ExportOptions, progress: Callable[[int], None] |
     """
     work = _Export(spec, options)
     events: list[Exported] = []
-    problems: list[Problem] = list(spec.problems)
+    problems: list[SpecProblem] = list(spec.problems)
     for number, mapping in enumerate(spec.mappings, 1):
         lineage = work.resolver.resolve(mapping)
         problems += lineage.problems

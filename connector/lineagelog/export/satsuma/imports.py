@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lineagelog.export.satsuma.definitions import find_key, similar
-from lineagelog.export.satsuma.tree import Problem, Spread
+from lineagelog.export.satsuma.tree import SpecProblem, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,9 +27,9 @@ def imported_path(file: str, statement: Import) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), statement.path.replace("\\", "/")))
 
 
-def import_problems(files: Mapping[str, File], definitions: Definitions) -> list[Problem]:
+def import_problems(files: Mapping[str, File], definitions: Definitions) -> list[SpecProblem]:
     """Imported names that are not there, and used names that no import brings."""
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     needs: dict[str, set[str]] = defaultdict(set)
     uses = {path: list(_uses(file, definitions)) for path, file in files.items()}
     for found in uses.values():
@@ -46,18 +46,18 @@ def import_problems(files: Mapping[str, File], definitions: Definitions) -> list
                 if not keys:
                     hint = similar(name, _defined(files[target]))
                     message = f"{target} does not define '{name}'{hint}"
-                    problems.append(Problem(message, path, statement.line, statement.column))
+                    problems.append(SpecProblem(message, path, statement.line, statement.column))
         problems += _out_of_scope(path, uses[path], scope, homes)
     return problems
 
 
-def _out_of_scope(path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]) -> Iterator[Problem]:
+def _out_of_scope(path: str, uses: Iterable[_Use], scope: set[str], homes: Mapping[str, str]) -> Iterator[SpecProblem]:
     for _, at, key in uses:
         if key not in scope:
             scope.add(key)  # told once per file
             home = posixpath.relpath(homes[key], posixpath.dirname(path) or ".")
             message = f"'{key}' is not imported here; add `import {{ {key} }} from \"{home}\"`"
-            yield Problem(message, path, at.line, at.column)
+            yield SpecProblem(message, path, at.line, at.column)
 
 
 def _defined(file: File) -> list[str]:

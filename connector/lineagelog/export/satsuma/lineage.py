@@ -11,7 +11,7 @@ from lineagelog.export.satsuma.definitions import find_key
 from lineagelog.export.satsuma.masking import masks
 from lineagelog.export.satsuma.metadata import values_of
 from lineagelog.export.satsuma.transforms import read_transform
-from lineagelog.export.satsuma.tree import Arrow, Condition, Mapping, Path, Problem, qualified
+from lineagelog.export.satsuma.tree import Arrow, Condition, Mapping, Path, SpecProblem, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ class Lineage:
 
     mapping: Mapping
     entries: dict[tuple[str, str], Entry]
-    problems: tuple[Problem, ...]
+    problems: tuple[SpecProblem, ...]
     arrow_lines: dict[int, str]  # the line of an arrow to its target's path
     rows: tuple[SourceField, ...] = ()  # what decides which rows there are: joins and filters
 
@@ -161,14 +161,14 @@ class _Resolution:
     def __init__(self, resolver: Resolver, mapping: Mapping) -> None:
         self.resolver, self.mapping = resolver, mapping
         self.entries: dict[tuple[str, str], Entry] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[SpecProblem] = []
         self.arrow_lines: dict[int, str] = {}
         self.rows: list[SourceField] = []
         tables = [resolver.tables[key] for key in mapping.sources]
         self._names = frozenset(field.name for table in tables for field in table.fields.values())
 
     def report(self, at: Arrow | Mapping | Condition, message: str) -> None:
-        self.problems.append(Problem(message, self.mapping.file, at.line, at.column))
+        self.problems.append(SpecProblem(message, self.mapping.file, at.line, at.column))
 
     def walk(self, arrows: Iterable[Arrow], source: _Prefix, target: _Prefix) -> None:
         for arrow in arrows:

@@ -229,7 +229,7 @@ class Mapping:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SpecProblem:
     """Something in the spec that deserves a look but does not stop the export, and where it is.
 
     `column` is 0 where the engine does not tell it.
@@ -256,7 +256,7 @@ class Spec:
     mappings: tuple[Mapping, ...]
     comments: tuple[Comment, ...]
     files: tuple[str, ...]
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[SpecProblem, ...] = field(default=())
 
 
 def qualified(namespace: str | None, name: str) -> str:

@@ -13,7 +13,7 @@ from lineagelog.export.satsuma.metadata import split_list
 from lineagelog.export.satsuma.parser import parse_source
 from lineagelog.export.satsuma.spreads import expand
 from lineagelog.export.satsuma.text import SatsumaError, SourceText
-from lineagelog.export.satsuma.tree import CONSUMERS, Mapping, Problem, Reference, Schema, Spec, Spread
+from lineagelog.export.satsuma.tree import CONSUMERS, Mapping, Reference, Schema, Spec, SpecProblem, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ class _Loader:
         self._read_file = read_file
         self.files: dict[str, File] = {}
         self.sources: dict[str, SourceText] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[SpecProblem] = []
 
     def load(self, entry: str) -> None:
         path = posixpath.normpath(entry.replace("\\", "/"))
@@ -92,7 +92,7 @@ class _Loader:
         if target in trail:
             circle = " → ".join([*trail[trail.index(target) :], target])
             message = f"the imports go in a circle: {circle}; each file is read once"
-            self.problems.append(Problem(message, current, statement.line, statement.column))
+            self.problems.append(SpecProblem(message, current, statement.line, statement.column))
 
 
 def _settle(loader: _Loader) -> Spec:
@@ -141,7 +141,7 @@ def _check_sources(block: SchemaBlock, file: str, definitions: Definitions) -> N
                 raise definitions.error(file, Reference(name, line, column), message)
 
 
-def _namespace_conflicts(files: Iterable[File]) -> Iterator[Problem]:
+def _namespace_conflicts(files: Iterable[File]) -> Iterator[SpecProblem]:
     """Namespaces whose blocks say different things about them."""
     known: dict[tuple[str, str], tuple[str, str]] = {}
     for file in files:
@@ -151,10 +151,10 @@ def _namespace_conflicts(files: Iterable[File]) -> Iterator[Problem]:
                 value, place = known.setdefault((space.name, entry.key), said)
                 if value != entry.value:
                     message = f"namespace '{space.name}' has another '{entry.key}' than in {place}"
-                    yield Problem(message, file.path, space.line, space.column)
+                    yield SpecProblem(message, file.path, space.line, space.column)
 
 
-def _defined_twice(files: Iterable[File]) -> Iterator[Problem]:
+def _defined_twice(files: Iterable[File]) -> Iterator[SpecProblem]:
     """Definitions that share a name, whatever their kinds: there is one name space (language specification 2.8)."""
     earlier: dict[str, tuple[str, str]] = {}
     for file in files:
@@ -173,11 +173,11 @@ def _defined_twice(files: Iterable[File]) -> Iterator[Problem]:
             if block.key in earlier:
                 other, place = earlier[block.key]
                 message = f"{kind} '{block.key}' has the name of the {other} in {place}; rename one of the two"
-                yield Problem(message, file.path, block.line, block.column)
+                yield SpecProblem(message, file.path, block.line, block.column)
             earlier.setdefault(block.key, (kind, f"{file.path}:{block.line}"))
 
 
-def _repeated(files: Iterable[File]) -> Iterator[Problem]:
+def _repeated(files: Iterable[File]) -> Iterator[SpecProblem]:
     """Fields that a body declares twice."""
     for file in files:
         for block in (*file.schemas, *file.fragments):
@@ -189,7 +189,7 @@ def _repeated(files: Iterable[File]) -> Iterator[Problem]:
                         continue
                     if item.name in seen:
                         message = f"field '{item.name}' is declared twice in '{block.key}'; the first one stands"
-                        yield Problem(message, file.path, item.line, item.column)
+                        yield SpecProblem(message, file.path, item.line, item.column)
                     seen.add(item.name)
                     bodies += [item.children] if item.children else []
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from lineagelog.errors import LineageLogError, StoreError
 from lineagelog.read import Reader
-from lineagelog.server.answers import RETRY_UNAVAILABLE, Answer, Refusal, json_answer, not_stored
+from lineagelog.server.answers import RETRY_UNAVAILABLE, Refusal, Reply, json_answer, not_stored
 from lineagelog.server.auth import Guard
 from lineagelog.server.limits import Limits
 from lineagelog.server.metrics import CONTENT_TYPE
@@ -39,7 +39,7 @@ _UNRESERVED: Final = re.compile(
 )
 """Encoded letters, digits, ``-._~``: RFC 3986 takes them for themselves."""
 
-type Handler = Callable[[Request], Awaitable[Answer]]
+type Handler = Callable[[Request], Awaitable[Reply]]
 
 
 class _Name(Convertor[str]):
@@ -122,16 +122,16 @@ class Reading:
     # --- reads ------------------------------------------------------------------------------------------------------
 
     def _handler(self, read: Read) -> Handler:
-        async def handle(request: Request) -> Answer:
+        async def handle(request: Request) -> Reply:
             return await self._answer(read, request)
 
         return handle
 
-    async def _analysis(self, request: Request) -> Answer:
+    async def _analysis(self, request: Request) -> Reply:
         read = analyses.read_named(request.path_params.pop("name"))
         return await self._answer(read, request)
 
-    async def _answer(self, read: Read, request: Request) -> Answer:
+    async def _answer(self, read: Read, request: Request) -> Reply:
         request.state.label = read.route
         grant = await self._admit(request)
         if self._reader is None:
@@ -150,8 +150,8 @@ class Reading:
         finally:
             self._analysing.release()
 
-    async def _in_thread(self, read: Read, query: Query, grant: Grant, seconds: float | None = None) -> Answer:
-        def ask() -> Answer:
+    async def _in_thread(self, read: Read, query: Query, grant: Grant, seconds: float | None = None) -> Reply:
+        def ask() -> Reply:
             assert self._reader is not None  # noqa: S101  # by the 501 above
             return json_answer(200, read.ask(self._reader, query, grant))
 
@@ -165,10 +165,10 @@ class Reading:
 
     # --- the server itself ------------------------------------------------------------------------------------------
 
-    async def _health(self, _: Request) -> Answer:
+    async def _health(self, _: Request) -> Reply:
         return json_answer(200, {"status": "alive"})
 
-    async def _ready(self, request: Request) -> Answer:
+    async def _ready(self, request: Request) -> Reply:
         await self._admit(request)
         waiting, limit = self._receiver.group.waiting, self._limits.max_waiting
         if self._version is None or self._version.done():  # all who ask meanwhile hear the same
@@ -184,18 +184,18 @@ class Reading:
             raise Refusal(503, "overloaded", f"{waiting} events are waiting to be stored", retry_after=1)
         return json_answer(200, {"status": "ready", "store_version": version, "waiting": waiting, "max_waiting": limit})
 
-    async def _metrics(self, request: Request) -> Answer:
+    async def _metrics(self, request: Request) -> Reply:
         reads.unbound(await self._admit(request))
         text = await self._waits.ask(self._looks, self._receiver.metrics.text)  # some may be asked of the database
         headers = ((b"content-type", CONTENT_TYPE.encode()), (b"content-length", str(len(text)).encode()))
-        return Answer(200, headers, text)
+        return Reply(200, headers, text)
 
-    async def _openapi(self, _: Request) -> Answer:
+    async def _openapi(self, _: Request) -> Reply:
         return json_answer(200, openapi.document())
 
 
 def _labelled(label: str, handler: Handler) -> Handler:
-    async def handle(request: Request) -> Answer:
+    async def handle(request: Request) -> Reply:
         request.state.label = label
         return await handler(request)
 
@@ -205,11 +205,11 @@ def _labelled(label: str, handler: Handler) -> Handler:
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
-async def _refused(_: Request, refusal: Refusal) -> Answer:
+async def _refused(_: Request, refusal: Refusal) -> Reply:
     return refusal.answer
 
 
-async def _not_routed(_: Request, error: HTTPException) -> Answer:
+async def _not_routed(_: Request, error: HTTPException) -> Reply:
     """The router's own refusals, in our words."""
     if error.status_code == 405:
         allowed = {*(error.headers or {}).get("Allow", "").split(", "), "OPTIONS"}
@@ -218,6 +218,6 @@ async def _not_routed(_: Request, error: HTTPException) -> Answer:
     return Refusal(404, "not_found", "there is nothing at this path; /openapi.json lists what there is").answer
 
 
-async def _failed(_: Request, __: Exception) -> Answer:
+async def _failed(_: Request, __: Exception) -> Reply:
     """Of a defect; Starlette raises it again, for the log."""
     return Refusal(500, "internal_error", "this is a defect of the server").answer

@@ -18,7 +18,7 @@ from sqlalchemy.sql.expression import ClauseElement
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
-from lineagelog.postgres.pipeline import Pipeline, Prepared
+from lineagelog.postgres.pipeline import Prepared, StatementPipeline
 from lineagelog.postgres.wire import TIME_OID, ColumnType, array, column_type, copy_parts, time_of, time_value
 from lineagelog.store.definition import schema as columns
 from lineagelog.store.definition import tables
@@ -78,7 +78,7 @@ class _Rows:
             raise AssertionError(f"parameters {order} are not the columns {names}")
         self.kinds = kinds
 
-    def add(self, pipeline: Pipeline, rows: Sequence[Sequence[Any]], *further: datetime) -> int:
+    def add(self, pipeline: StatementPipeline, rows: Sequence[Sequence[Any]], *further: datetime) -> int:
         """Put the statement with these rows into the pipeline; ``further`` are parameters after the columns."""
         values = [array(kind, column) for kind, column in zip(self.kinds, zip(*rows, strict=True), strict=True)]
         values += [time_value(time) for time in further]
@@ -133,7 +133,7 @@ class BatchWriter:
         new: frozenset[bytes] | None = None
         if len(events) >= COPY_FROM:
             new = self._copy(connection, events)
-        pipeline = Pipeline(connection)
+        pipeline = StatementPipeline(connection)
         inserted = None
         if new is None:
             pipeline.add(self._lock)
@@ -164,7 +164,7 @@ class BatchWriter:
             hashes |= added
 
     def _start(self, connection: psycopg.Connection[Any]) -> None:
-        pipeline = Pipeline(connection)
+        pipeline = StatementPipeline(connection)
         pipeline.add(self._lock)
         pipeline.run()
 
@@ -196,12 +196,12 @@ class BatchWriter:
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:
         times = [event.event_time for event in events]
-        pipeline = Pipeline(connection)
+        pipeline = StatementPipeline(connection)
         place = self._known_events.add(pipeline, [event.key for event in events], min(times), max(times))
         return set(_first_column(pipeline.run()[place]))
 
     def write_digest(
-        self, pipeline: Pipeline, digest: Digest, known: _Known | None = None
+        self, pipeline: StatementPipeline, digest: Digest, known: _Known | None = None
     ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         """Join a digest into the digest tables; return the schema and lineage versions that are sent along."""
         known = known or _Known(None)

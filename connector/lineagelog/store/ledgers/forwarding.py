@@ -74,7 +74,7 @@ class StoredEvent(Struct, frozen=True, gc=False):
     """None for an event that the selection leaves out."""
 
 
-class Page(Struct, frozen=True):
+class EventPage(Struct, frozen=True):
     """Events that follow a place, in order."""
 
     events: tuple[StoredEvent, ...]
@@ -148,7 +148,7 @@ class CursorRow(Struct, frozen=True):
         return self.position != NOT_BEGUN
 
 
-class Lag(Struct, frozen=True):
+class ForwardLag(Struct, frozen=True):
     """What lies between a cursor and the end of the log."""
 
     events: int
@@ -210,7 +210,7 @@ class Forwarding:
 
     # --- events -----------------------------------------------------------------------------------------------------
 
-    def page(self, after: Position, selection: Selection, *, limit: int, max_bytes: int) -> Page:
+    def page(self, after: Position, selection: Selection, *, limit: int, max_bytes: int) -> EventPage:
         """The events that arrived after a place, in order of arrival, as far as nothing can slip in before them.
 
         Ends after ``limit`` events or when their bodies reach ``max_bytes`` (one event may be larger).
@@ -228,7 +228,7 @@ class Forwarding:
         *,
         limit: int,
         max_bytes: int,
-    ) -> Page:
+    ) -> EventPage:
         """The events of a range of event times, [since, until), oldest first, after the last of the page before."""
         conditions, values = _between(since, until)
         if after is not None:
@@ -241,7 +241,7 @@ class Forwarding:
 
     def _read(
         self, inner: str, order: str, values: dict[str, Any], selection: Selection, limit: int, max_bytes: int
-    ) -> Page:
+    ) -> EventPage:
         wanted = f"CASE WHEN {WANTED} THEN {_BODY} END"
         query = f"SELECT {_COLUMNS}, {wanted} FROM ({inner}) e ORDER BY {order}"
         events: list[StoredEvent] = []
@@ -257,7 +257,7 @@ class Forwarding:
                     rows.close()
                     break
             connection.rollback()
-        return Page(tuple(events), len(events) < limit and size < max_bytes)
+        return EventPage(tuple(events), len(events) < limit and size < max_bytes)
 
     def count_range(self, since: datetime | None, until: datetime | None) -> int:
         """The number of events of a range."""
@@ -344,7 +344,7 @@ class Forwarding:
             lease.forget()
         return Forgotten(row.delivered, lag, row.parked)
 
-    def lag(self, after: Position) -> Lag:
+    def lag(self, after: Position) -> ForwardLag:
         """How much has arrived after a place."""
         query = f"""
             SELECT count(*), min(received_at), count(*) FILTER (WHERE NOT {_ENDED})
@@ -356,7 +356,7 @@ class Forwarding:
             with translated_errors(), driver_connection(self.engine) as connection:
                 row = connection.execute(_OLDEST_TRANSACTION).fetchone()
             holder = None if row is None else f"process {row[0]} since {row[1]:%Y-%m-%d %H:%M:%SZ} ({row[2]})"
-        return Lag(events, oldest, held, holder)
+        return ForwardLag(events, oldest, held, holder)
 
     # --- parked events ----------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import keep_to_version
 
 
-class Place(NamedTuple):
+class PartitionPlace(NamedTuple):
     """A partition of a topic."""
 
     topic: str
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 class Start(Struct, frozen=True):
     """A partition to be claimed, and where to begin if it never was."""
 
-    place: Place
+    place: PartitionPlace
     begin: int
     end: int
     """Where the partition ends now (its high watermark)."""
@@ -46,7 +46,7 @@ class Start(Struct, frozen=True):
 class Claim(Struct, frozen=True):
     """The right to move a partition's offset, until somebody else claims it."""
 
-    place: Place
+    place: PartitionPlace
     epoch: int
     next_offset: int
     topic_id: str | None
@@ -60,7 +60,7 @@ class Claim(Struct, frozen=True):
 class Move(Struct, frozen=True):
     """A partition's offset from what it must be to what it shall be."""
 
-    place: Place
+    place: PartitionPlace
     epoch: int
     before: int
     after: int
@@ -154,7 +154,7 @@ class KafkaOffsets:
         query = f"SELECT topic, partition, owner_epoch, next_offset, owner FROM {self._table} WHERE consumer_group = %s"
         connection.rollback()
         rows = connection.execute(query, (self._group,)).fetchall()
-        found = {Place(topic, partition): rest for topic, partition, *rest in rows}
+        found = {PartitionPlace(topic, partition): rest for topic, partition, *rest in rows}
         if all(found.get(move.place, ())[:2] == [move.epoch, move.after] for move in moves):
             raise AdvancedBefore
         lost = [move.place for move in moves if found.get(move.place, ())[:2] != [move.epoch, move.before]]
@@ -162,7 +162,7 @@ class KafkaOffsets:
         text = ", ".join(f"{place} (now {owner})" for place, owner in owners.items())
         raise LostPlaces(f"claimed by another worker of group {self._group!r}: {text}", tuple(lost))
 
-    def tell(self, epochs: Mapping[Place, int], ends: Mapping[Place, int]) -> None:
+    def tell(self, epochs: Mapping[PartitionPlace, int], ends: Mapping[PartitionPlace, int]) -> None:
         """Say that claimed partitions have an owner that lives, and where they end, for who asks for the lag."""
         query = f"""
             UPDATE {self._table} SET end_offset = coalesce(%s, end_offset), seen_at = now()
@@ -172,18 +172,18 @@ class KafkaOffsets:
             connection.cursor().executemany(query, rows)
             connection.commit()
 
-    def positions(self) -> dict[Place, int]:
+    def positions(self) -> dict[PartitionPlace, int]:
         """The group's next offsets."""
         query = f"SELECT topic, partition, next_offset FROM {self._table} WHERE consumer_group = %s"
         with translated_errors(), driver_connection(self._engine) as connection:
             rows = connection.execute(query, (self._group,)).fetchall()
-        return {Place(topic, partition): offset for topic, partition, offset in rows}
+        return {PartitionPlace(topic, partition): offset for topic, partition, offset in rows}
 
 
 class LostPlaces(ClaimLost):
     """ClaimLost, and for which partitions."""
 
-    def __init__(self, message: str, places: tuple[Place, ...]) -> None:
+    def __init__(self, message: str, places: tuple[PartitionPlace, ...]) -> None:
         super().__init__(message)
         self.places = places
 

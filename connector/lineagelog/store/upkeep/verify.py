@@ -21,7 +21,7 @@ from lineagelog.event.facts import Kind
 from lineagelog.event.model import Event
 from lineagelog.event.parse import decode, parse
 from lineagelog.postgres.engine import driver_connection, translated_errors
-from lineagelog.postgres.pipeline import Pipeline
+from lineagelog.postgres.pipeline import StatementPipeline
 from lineagelog.store.append.digest import Digest
 from lineagelog.store.append.log import LogStore
 from lineagelog.store.append.writer import BatchWriter
@@ -207,7 +207,7 @@ class Verifier:
             query = f"DELETE FROM {self._table(part.table)} WHERE {part.key} = ANY(%s::uuid[])"
             connection.execute(query, (keys,))
         digest.drop_runs(cut)
-        pipeline = Pipeline(connection)
+        pipeline = StatementPipeline(connection)
         BatchWriter(self._schema).write_digest(pipeline, digest)
         pipeline.run()
 
