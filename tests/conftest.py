@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import signal
 import socket
 import tempfile
 from pathlib import Path
@@ -59,6 +60,8 @@ def pytest_configure() -> None:
     """Run the suite on the PostgreSQL whose bin folder LINEAGELOG_TEST_POSTGRES_BIN names."""
     if chosen := os.environ.get(TEST_BINARIES_VARIABLE):
         os.environ[BINARIES_VARIABLE] = chosen
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background has it; programs would inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _end_orphans() -> None:

@@ -87,7 +87,7 @@ def test_commands_of_the_documentation(store: LogStore, url: str) -> None:
     """Every command of docs/http.md runs and answers without an error."""
     text = (ROOT / "docs" / "http.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     outputs = []
     for block in blocks:
         script = block.replace("http://127.0.0.1:5000", url).replace("curl -sS", "curl -sS --fail")
@@ -100,5 +100,6 @@ def test_commands_of_the_documentation(store: LogStore, url: str) -> None:
     assert outputs[1] == ""
     assert '"run_id":"r-1"' in outputs[2]
     assert '"event_count":3' in outputs[2]
-    assert "lineagelog_events_total" in outputs[3]
+    assert '"analysis":"lineage_drift"' in outputs[3]
+    assert "lineagelog_events_total" in outputs[4]
     assert rows(store, "SELECT status FROM {ol_run} ORDER BY run_id") == [("COMPLETE",), ("FAIL",)]

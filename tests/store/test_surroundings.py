@@ -136,10 +136,11 @@ def test_nothing_changes(database_url: str, as_it_should_be: list[Any], surround
 def test_the_sql_file_defines_the_same(
     database_url: str, as_it_should_be: list[Any], surroundings: Callable[[str], None]
 ) -> None:
-    """sql/schema.sql, sent by another program as it is, makes the same tables."""
+    """sql/schema.sql and sql/views.sql, sent by another program as they are, make the same tables and views."""
     surroundings(database_url)
     with connect(database_url) as connection:
         connection.execute((ROOT / "sql" / "schema.sql").read_bytes())
+        connection.execute(b"SET search_path TO openlineage;" + (ROOT / "sql" / "views.sql").read_bytes())
     made = [row for row in catalog(database_url) if "ol_event_y" not in str(row)]
     assert made == [row for row in as_it_should_be[0] if "ol_event_y" not in str(row)]
 

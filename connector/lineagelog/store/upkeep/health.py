@@ -115,9 +115,12 @@ def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Acc
 
 
 def make_partitions(engine: Engine, schema: LogStoreSchema, first: datetime, months: int) -> int:
-    """Make the partitions of so many months from ``first`` on, for roles that may not; returns how many months."""
+    """Make the partitions of so many months from ``first`` on, for roles that may not; returns how many months.
+
+    They are the same in stores of every version.
+    """
     wanted = months_of(_months(first, months))
-    with translated_errors(), driver_connection(engine) as connection:
+    with any_version(), translated_errors(), driver_connection(engine) as connection:
         Partitions(schema).ensure(connection, wanted)
     return len(wanted)
 
