@@ -134,7 +134,7 @@ def _given(chosen: list[Analysis[Any]], values: dict[str, str | None]) -> dict[s
     known = {parameter.name for analysis in chosen for parameter in analysis.parameters}
     for name in given:
         if name not in known:
-            option = f"--{name.replace('_', '-')}"
+            option = parameters()[name].option
             raise SettingsError(f"{option} is no parameter of {', '.join(analysis.name for analysis in chosen)}")
     return given
 

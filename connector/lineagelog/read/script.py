@@ -46,8 +46,8 @@ def run_script(
     chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **(settings or {})}
     with translated_errors(), driver_connection(engine) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
-        for name, value in chosen.items():
-            connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        calls = ", ".join(["set_config(%s, %s, true)"] * len(chosen))
+        connection.execute(f"SELECT {calls}".encode(), [part for setting in chosen.items() for part in setting])
         with connection.cursor(row_factory=dict_row) as cursor:
             try:
                 return cursor.execute(text.encode(), wanted).fetchall()

@@ -36,6 +36,6 @@ def statements(schema: LogStoreSchema) -> tuple[str, ...]:
     return (
         f"SET LOCAL search_path TO {path}",
         text.rstrip().removesuffix(";"),
-        *(do_block(f"{each};" if not each.endswith(";") else each, "rights") for each in rights),
+        *(do_block(each, "rights") for each in rights),
         f"UPDATE {schema.table(tables.STORE_TABLE)} SET views = '{version()}'",
     )
