@@ -51,24 +51,29 @@ def test_another_spelling_is_the_same_event(other: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "last"),
+    ("text", "last", "places"),
     [
-        (b'{"a": 1, "a": 2}', b'{"a": 2}'),
-        (b'{"a": 1, "\\u0061": 2}', b'{"a": 2}'),
-        (b'{"a": {"x": 1}, "b": 0, "a": null}', b'{"a": null, "b": 0}'),
-        (b'[{"k\\u003a": 1, "a": ":", "a": "\\u003a"}]', b'[{"k:": 1, "a": ":"}]'),
-        (b'{"a": 0, "a": "\\u003a"}', b'{"a": ":"}'),
-        (b'{"a": "\\u0000", "a": 1}', b'{"a": 1}'),
+        (b'{"a": 1, "a": 2}', b'{"a": 2}', [".a"]),
+        (b'{"a": 1, "\\u0061": 2, "a": 3}', b'{"a": 3}', [".a"]),
+        (b'{"a": {"x": 1}, "b": 0, "a": null}', b'{"a": null, "b": 0}', [".a"]),
+        (b'[{"k\\u003a": 1, "a": ":", "a": "\\u003a"}]', b'[{"k:": 1, "a": ":"}]', ["[0].a"]),
+        (b'{"a": 0, "a": "\\u003a"}', b'{"a": ":"}', [".a"]),
+        (b'{"a": "\\u0000", "a": 1}', b'{"a": 1}', [".a"]),
+        (
+            b'{"a": [0, [{"b c": 1, "b c": 2}]], "d": 1, "d": {}}',
+            b'{"a": [0, [{"b c": 2}]], "d": {}}',
+            [".a[1][0]['b c']", ".d"],
+        ),
     ],
 )
-def test_of_equal_keys_the_last_wins_and_the_bytes_are_kept(text: bytes, last: bytes) -> None:
-    """As jsonb has it; the first value is still in the raw bytes."""
+def test_of_equal_keys_the_last_wins_and_the_bytes_are_kept(text: bytes, last: bytes, places: list[str]) -> None:
+    """As jsonb has it; the first value is still in the raw bytes, and a notice names the place of each such key."""
     event = accepted(with_member(text))
     assert event.event_hash == accepted(with_member(last)).event_hash
     assert event.raw == with_member(text)
     assert b"u0000" not in event.body, "jsonb would refuse the dropped value"
     assert json.loads(event.body) == json.loads(with_member(last))
-    assert notices(event) == ["duplicate_keys at $"]
+    assert notices(event) == [f"duplicate_keys at $.extra{place}" for place in places]
     assert accepted(with_member(last)).raw is None
 
 
@@ -181,9 +186,24 @@ def test_a_bad_value_refuses_the_event_and_its_names_survive(text: bytes, reason
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b" \n", b"{", b"nul", b"\x00", b"{} {}", b"{'a': 1}", b'{"a": 01}', b'{"a": "\t"}', b'{"a": 1,}',
-     b'{"a": "\\ud80"}', b'{"a": "\\x"}', b"\x1f\x8b\x08", b"\xff\xfe{\x00}\x00", b'\xef\xbb\xbf\xef\xbb\xbf{"a": 1}'],
-)  # fmt: skip
+    [
+        b"",
+        b" \n",
+        b"{",
+        b"nul",
+        b"\x00",
+        b"{} {}",
+        b"{'a': 1}",
+        b'{"a": 01}',
+        b'{"a": "\t"}',
+        b'{"a": 1,}',
+        b'{"a": "\\ud80"}',
+        b'{"a": "\\x"}',
+        b"\x1f\x8b\x08",
+        b"\xff\xfe{\x00}\x00",
+        b'\xef\xbb\xbf\xef\xbb\xbf{"a": 1}',
+    ],
+)
 def test_what_is_no_json_is_refused_in_one_line(text: bytes) -> None:
     """Empty, cut off, trailing text, other notations, other encodings."""
     outcome = refused(text)

@@ -294,6 +294,35 @@ def test_run_and_job_facets() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "time", "notice"),
+    [
+        ("2026-05-20T04:00:00Z", datetime(2026, 5, 20, 4, tzinfo=UTC), None),
+        (" 2026-05-20t04:00:00.1234567+02:00[Europe/Berlin]", datetime(2026, 5, 20, 2, 0, 0, 123456, UTC), None),
+        ("2026-05-20T04:00:00", datetime(2026, 5, 20, 4, tzinfo=UTC), "time_without_zone"),
+        ("2026-05-20", datetime(2026, 5, 20, tzinfo=UTC), "date_without_time"),
+        ("2026-02-30", None, "not_a_time"),
+        ("soon", None, "not_a_time"),
+        ("", None, "not_a_time"),
+        (1779249600, None, "not_a_text"),
+        (None, None, None),
+    ],
+)
+@pytest.mark.parametrize("member", ["nominalStartTime", "nominalEndTime"])
+def test_nominal_times_go_by_the_rules_of_event_times(
+    member: str, value: Any, time: datetime | None, notice: str | None
+) -> None:
+    """What has no zone, is a date only or cannot be read is told with its place, and takes the other with it never."""
+    other = "nominalEndTime" if member == "nominalStartTime" else "nominalStartTime"
+    end = datetime(2026, 5, 21, tzinfo=UTC)
+    for facet, beside in (({member: value}, None), ({member: value, other: "2026-05-21T00:00:00Z"}, end)):
+        event = accepted(with_run_facets(nominalTime=facet))
+        found = (time, beside) if member == "nominalStartTime" else (beside, time)
+        assert event.run is not None
+        assert event.run.nominal == (None if found == (None, None) else found)
+        assert notices(event) == ([f"{notice} at $.run.facets.nominalTime.{member}"] if notice else [])
+
+
+@pytest.mark.parametrize(
     ("facet", "parent"),
     [
         ({"run": {"runId": "p1"}}, (None, None, "p1", None, None, None)),

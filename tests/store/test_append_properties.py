@@ -144,3 +144,30 @@ def test_rebuild_gives_the_incremental_digest(store: LogStore, bodies: list[byte
     assert [str(difference) for difference in rebuilt] == [str(difference) for difference in found]
     assert digest_of(store) == before
     assert list(Verifier(store).verify()) == []
+
+
+@given(
+    bodies=st.lists(generated_events, min_size=2, max_size=14), seed=st.integers(0, 2**32), is_copied=st.booleans()
+)
+def test_arrival_follows_the_order_in_which_events_are_given(
+    store: LogStore, monkeypatch: pytest.MonkeyPatch, bodies: list[bytes], seed: int, is_copied: bool
+) -> None:
+    """Within a batch too, by INSERT and by COPY, with events that are stored already among them."""
+    empty(store)
+    chance = random.Random(seed)
+    accepted = [event for event in map(parse, bodies) if isinstance(event, Event)]
+    chance.shuffle(accepted)
+    order = {event.key: place for place, event in enumerate(reversed(accepted))}
+    distinct = sorted(order, key=order.__getitem__)
+    by_key = {event.key: event for event in accepted}
+    before, after = distinct[: len(distinct) // 3], distinct[len(distinct) // 3 :]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "COPY_FROM", 1 if is_copied else 1000)
+        store.append([by_key[key] for key in before])
+        store.append([by_key[key] for key in chance.sample(before, len(before) // 2) + after])
+
+    with store.engine.connect() as connection:
+        table = store.schema.table("ol_event")
+        rows = connection.execute(text(f"SELECT event_hash FROM {table} ORDER BY arrival_xid, arrival")).all()
+    assert [bytes(row[0]) for row in rows] == [key[3] for key in before + after]

@@ -110,6 +110,25 @@ def test_a_second_run_deletes_nothing(store: LogStore) -> None:
     assert rows(store, "ol_store", "retention_floor") == {(CUTOFF,)}
 
 
+def partitions(store: LogStore) -> set[str]:
+    with store.engine.connect() as connection:
+        found = connection.execute(text("SELECT relname FROM pg_class WHERE relname ~ '^ol_event_y' AND relkind = 'r'"))
+        return {name for (name,) in found}
+
+
+def test_an_expired_event_makes_no_partition(store: LogStore) -> None:
+    """Neither in a process that has not looked at the floor yet, nor in one that knows an older one."""
+    store.append([event("new", NEW)])
+    beside = LogStore(store.engine, store.schema)
+    purge(store, CUTOFF)
+    before = partitions(store)
+
+    for writer in (beside, store, LogStore(store.engine, store.schema)):
+        appended = writer.append([event("old", "2021-05-01T00:00:00Z"), event("older", "2020-05-01T00:00:00Z")])
+        assert appended.verdicts == (Verdict.EXPIRED, Verdict.EXPIRED)
+    assert partitions(store) == before
+
+
 def test_older_events_are_expired_from_then_on(store: LogStore) -> None:
     """A writer that knew the store before the purge stores nothing older any more, and all that is newer."""
     writer = LogStore(store.engine, store.schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
@@ -57,6 +58,8 @@ class Decoded(Struct, frozen=True):
     """The bytes as received, only where ``body`` cannot give them back."""
     notice: str | None
     """Why ``raw`` is kept."""
+    places: tuple[tuple[str | int, ...], ...] = ((),)
+    """Where that is in the event, as steps of JSON paths; without any: the whole."""
 
 
 def decode(text: bytes) -> Any:
@@ -82,9 +85,9 @@ def decode_event(data: bytes) -> Decoded:
         tree = _settled(tree)
         canonical_bytes = canonical_of_settled(tree)
     # jsonb keeps the last of several equal keys; a dropped key takes its colon along
-    if (telltale or body.count(b":") != canonical_bytes.count(b":")) and _has_duplicate_keys(body):
+    if (telltale or body.count(b":") != canonical_bytes.count(b":")) and (places := _duplicate_keys(body)):
         # a dropped value may hold what jsonb refuses, so that the received text cannot go there
-        return Decoded(tree, sha256(canonical_bytes).digest(), canonical_bytes, data, "duplicate_keys")
+        return Decoded(tree, sha256(canonical_bytes).digest(), canonical_bytes, data, "duplicate_keys", places)
     return Decoded(tree, sha256(canonical_bytes).digest(), body, None, None)
 
 
@@ -151,13 +154,37 @@ def _read_integer(text: str) -> int | float:
     return int(text) if len(text) < _LONG_INTEGER else float(text)
 
 
-def _has_duplicate_keys(body: bytes) -> bool:
-    """Whether an object of the text has a key twice."""
-    duplicates = False
+_TOLD: Final = 50
+"""Places of one object that are named: each is carried up through all that is around it."""
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal duplicates
-        duplicates = duplicates or len({key for key, _ in pairs}) < len(pairs)
 
-    json.loads(body.decode(), object_pairs_hook=look)
-    return duplicates
+class _Doubled(list[tuple[str | int, ...]]):
+    """The places of the keys that an object, with all that is in it, has twice, seen from that object."""
+
+
+def _duplicate_keys(body: bytes) -> tuple[tuple[str | int, ...], ...]:
+    """The places of the keys that objects of the text have twice, each once, in the order of the text."""
+    return tuple(dict.fromkeys(_doubled(json.loads(body.decode(), object_pairs_hook=_look_for_doubled))))
+
+
+def _look_for_doubled(pairs: list[tuple[str, Any]]) -> _Doubled | None:
+    """What stands for an object: nothing, unless there is something to tell; so that the text makes no tree."""
+    seen: set[str] = set()
+    found: dict[tuple[str | int, ...], None] = {}
+    for key, value in pairs:
+        if key in seen:
+            found[(key,)] = None
+        seen.add(key)
+        for place in _doubled(value):
+            found[(key, *place)] = None
+        if len(found) >= _TOLD:
+            break
+    return _Doubled(found) if found else None
+
+
+def _doubled(value: Any) -> Iterator[tuple[str | int, ...]]:
+    if type(value) is _Doubled:
+        yield from value
+    elif type(value) is list:
+        for index, member in enumerate(value):
+            yield from ((index, *place) for place in _doubled(member))

@@ -89,7 +89,8 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
     if not zoned:
         notices.note("time_without_zone", "eventTime")
     if decoded.notice is not None:
-        notices.note(decoded.notice)
+        for place in decoded.places:
+            notices.note(decoded.notice, *place)
     namespace, name = _job(tree.get("job"), kind)
     run_id = event_type = ""
     run: RunSighting | None = None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
 from .canonical import canonical
-from .times import BadTimeError, parse_time
+from .times import BadTimeError, parse_midnight, parse_time
 
 _LONG_MAX: Final = 2**63 - 1
 
 
 class UnreadableError(ValueError):
-    """The value is there but is not what its place asks for; the event stays, the value is unknown."""
+    """Something is there that is not what its place asks for; the event stays, and what could be read counts.
+
+    ``problems``: a notice's code, and the member of the value, '' for the value itself. ``value``: what could be read.
+    """
+
+    def __init__(self, *problems: tuple[str, str], value: Any = None) -> None:
+        super().__init__(", ".join(code for code, _ in problems))
+        self.problems, self.value = problems, value
 
 
 def count(value: Any) -> int:
@@ -22,7 +30,7 @@ def count(value: Any) -> int:
         value = int(value)
     if type(value) is int and 0 <= value < _LONG_MAX:
         return value
-    raise UnreadableError("not_a_count")
+    raise UnreadableError(("not_a_count", ""))
 
 
 def text(value: Any) -> str:
@@ -31,7 +39,7 @@ def text(value: Any) -> str:
         return value
     if type(value) is int:
         return str(value)
-    raise UnreadableError("not_a_text")
+    raise UnreadableError(("not_a_text", ""))
 
 
 def boolean(value: Any) -> bool | None:
@@ -48,7 +56,7 @@ def boolean(value: Any) -> bool | None:
 def condition_type(value: Any) -> str:
     """The type of a subset condition; a condition without a type still is one: ''."""
     if type(value) is not dict:
-        raise UnreadableError("not_an_object")
+        raise UnreadableError(("not_an_object", ""))
     kind = value.get("type")
     return kind if type(kind) is str else ""
 
@@ -58,7 +66,7 @@ def schema_fields(value: Any) -> bytes | None:
     if type(value) is bytes and value[:1] == b"[":  # a scanner has the canonical text at hand
         return value
     if type(value) is not list:
-        raise UnreadableError("not_an_array")
+        raise UnreadableError(("not_an_array", ""))
     return canonical(value) if value else None
 
 
@@ -106,15 +114,32 @@ def _job_and_run(holder: Any) -> tuple[str | None, ...]:
 
 
 def nominal_time(facet: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Start and end of a nominalTime facet, in UTC; one that cannot be read is left out."""
-    return _unless_empty((_time(facet.get("nominalStartTime")), _time(facet.get("nominalEndTime"))))
+    """Start and end of a nominalTime facet, in UTC, by the rules of eventTime; a date only is its midnight.
+
+    Raises UnreadableError, with what can be used, for a time that has no zone, is a date only or cannot be read.
+    """
+    times, problems = [], []
+    for member in ("nominalStartTime", "nominalEndTime"):
+        time, problem = _time(facet.get(member))
+        times.append(time)
+        if problem is not None:
+            problems.append((problem, member))
+    found = _unless_empty(tuple(times))
+    if problems:
+        raise UnreadableError(*problems, value=found)
+    return found
 
 
-def _time(value: Any) -> Any:
+def _time(value: Any) -> tuple[datetime | None, str | None]:
+    """The time, as far as there is one, and the code of what is wrong with it."""
+    if type(value) is not str:
+        return None, None if value is None else "not_a_text"
     try:
-        return parse_time(value)[0] if type(value) is str else None
+        time, zoned = parse_time(value)
     except BadTimeError:
-        return None
+        midnight = parse_midnight(value)
+        return midnight, "not_a_time" if midnight is None else "date_without_time"
+    return time, None if zoned else "time_without_zone"
 
 
 def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:

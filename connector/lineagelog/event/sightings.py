@@ -174,9 +174,10 @@ def _look_up(
                 continue
             try:
                 value = read(value)
-            except UnreadableError as problem:
-                notices.note(str(problem), *place, container, name, step or "")
-                continue
+            except UnreadableError as unread:
+                for code, below in unread.problems:
+                    notices.note(code, *place, container, name, *filter(None, (step, below)))
+                value = unread.value
             if value is not None:
                 found[member] = value
                 used[member] = line

@@ -14,6 +14,9 @@ _TIME = re.compile(
 )
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
 class BadTimeError(ValueError):
     """The text is not a date-time; the message says what is wrong with it."""
 
@@ -37,7 +40,7 @@ def parse_time(text: str) -> tuple[datetime, bool]:
 def _parse_unusual_time(text: str) -> tuple[datetime, bool]:
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        if re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text):
+        if _DATE.fullmatch(text.strip()):
             raise BadTimeError("a date without a time")
         raise BadTimeError("not an RFC 3339 date-time")
     day, minute, second, fraction = match[1], match[2], match[3] or ":00", match[4] or ""
@@ -54,6 +57,14 @@ def _parse_unusual_time(text: str) -> tuple[datetime, bool]:
         return local.replace(tzinfo=named or UTC).astimezone(UTC), named is not None
     except (ValueError, OverflowError) as problem:
         raise BadTimeError(str(problem)) from problem
+
+
+def parse_midnight(text: str) -> datetime | None:
+    """The midnight, UTC, of a date without a time; None for anything else. Only a schedule is told so."""
+    try:
+        return datetime.fromisoformat(text.strip()).replace(tzinfo=UTC) if _DATE.fullmatch(text.strip()) else None
+    except ValueError:  # no day of the calendar
+        return None
 
 
 def _zone(name: str) -> ZoneInfo | None:

@@ -124,11 +124,22 @@ def column_type(sql_type: TypeEngine[Any]) -> ColumnType:
 
 
 TIME_OID: Final = 1184
+BIGINT_OID: Final = 20
 
 
 def time_value(time: datetime) -> bytes:
     """A timestamptz parameter."""
     return _time(time)[4:]
+
+
+def bigint_value(number: int) -> bytes:
+    """A bigint parameter."""
+    return _INT64(number)
+
+
+def bigint_of(value: bytes) -> int:
+    """A bigint of a result."""
+    return int.from_bytes(value, "big", signed=True)
 
 
 def time_of(value: bytes | None) -> datetime | None:

@@ -226,8 +226,11 @@ class LogStore:
             else:
                 unique[key] = event
                 places[event.event_hash] = index
-        self._partitions.ensure(connection, months_of(event.event_time for event in unique.values()))
-        batch = self._writer.write(connection, [unique[key] for key in sorted(unique)], list(letters.values()), floor)
+        months = self._partitions.missing(months_of(event.event_time for event in unique.values()))
+        if months and (now := self._read_floor(connection)) != floor:  # what is expired makes no partition
+            raise _FloorMovedError(now)
+        self._partitions.make(connection, months)
+        batch = self._writer.write(connection, list(unique.values()), list(letters.values()), floor)
         if batch.floor != floor:
             raise _FloorMovedError(batch.floor)
         if in_transaction is not None:
@@ -237,6 +240,11 @@ class LogStore:
         for event_hash, index in places.items():
             verdicts[index] = Verdict.STORED if event_hash in batch.new else Verdict.DUPLICATE
         return Appended(tuple(verdicts))
+
+    def _read_floor(self, connection: psycopg.Connection[Any]) -> datetime | None:
+        row = connection.execute(f"SELECT retention_floor FROM {self.schema.table(tables.STORE_TABLE)}").fetchone()
+        connection.rollback()
+        return None if row is None else row[0]
 
 
 def _ours(error: Exception) -> Exception:

@@ -19,7 +19,18 @@ from sqlalchemy.sql.expression import ClauseElement
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
 from lineagelog.postgres.pipeline import Prepared, StatementPipeline
-from lineagelog.postgres.wire import TIME_OID, ColumnType, array, column_type, copy_parts, time_of, time_value
+from lineagelog.postgres.wire import (
+    BIGINT_OID,
+    TIME_OID,
+    ColumnType,
+    array,
+    bigint_of,
+    bigint_value,
+    column_type,
+    copy_parts,
+    time_of,
+    time_value,
+)
 from lineagelog.store.definition import schema as columns
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import advisory_key
@@ -34,6 +45,10 @@ MAX_KNOWN_CONTENT: Final = 200_000
 """Hashes of schema and lineage versions that a writer remembers as stored (16 bytes each)."""
 
 _name_key = lru_cache(maxsize=50_000)(name_key)
+
+
+type _Numbered = tuple[Event, int]
+"""An event with its number in the order of arrival."""
 
 
 class DeadLetter(Struct, frozen=True):
@@ -108,6 +123,8 @@ class BatchWriter:
             schema.insert_lineage_versions(), tables.LINEAGE_VERSION_TABLE, columns.LINEAGE_VERSION_COLUMNS
         )
         self._copy_events = schema.copy_events()
+        self._copied = [*self._insert_events.kinds, column_type(schema.t(tables.EVENT_TABLE).c.arrival.type)]
+        self._arrivals = Prepared(sql_numbered(schema.arrivals())[0])
         self._lock = Prepared(f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})")
         self._read_floor = Prepared(f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}")
         self._dead_letter = sql(upsert_dead_letter(schema))
@@ -121,7 +138,7 @@ class BatchWriter:
         letters: Sequence[DeadLetter],
         floor: datetime | None,
     ) -> Written:
-        """Write a batch of different events, sorted by key, and dead letters.
+        """Write a batch of different events, in the order of their arrival, and dead letters.
 
         The retention floor is read under a lock that keeps it still until the transaction ends. Commit only if it is
         the ``floor`` that was assumed: what need not be sent again was learned under that one.
@@ -163,10 +180,13 @@ class BatchWriter:
                 hashes.clear()
             hashes |= added
 
-    def _start(self, connection: psycopg.Connection[Any]) -> None:
+    def _start(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> list[_Numbered]:
+        """Begin under the lock; gives the events by key, the order in which all writers meet on them, each numbered."""
         pipeline = StatementPipeline(connection)
         pipeline.add(self._lock)
-        pipeline.run()
+        drawn = pipeline.add(self._arrivals, [bigint_value(len(events))], [BIGINT_OID])
+        numbers = map(bigint_of, _first_column(pipeline.run()[drawn]))
+        return sorted(zip(events, numbers, strict=True), key=lambda each: each[0].key)
 
     def _copy(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> frozenset[bytes]:
         """COPY the events that are new.
@@ -174,24 +194,25 @@ class BatchWriter:
         Duplicates are rare, so the first try is without looking. One duplicate fails the whole COPY: the transaction
         is begun again and the known events are left out, as they are from the next batches until one has none.
         """
-        self._start(connection)
+        numbered = self._start(connection, events)
         if not self._expect_duplicates:
             try:
-                self._copy_rows(connection, events)
+                self._copy_rows(connection, numbered)
                 return frozenset(event.event_hash for event in events)
             except pg.UniqueViolation:
                 connection.rollback()
                 self._expect_duplicates = True
-                self._start(connection)
+                numbered = self._start(connection, events)
         known = self._find_known(connection, events)
-        fresh = [event for event in events if event.event_hash not in known]
+        fresh = [each for each in numbered if each[0].event_hash not in known]
         self._expect_duplicates = bool(known)
         self._copy_rows(connection, fresh)
-        return frozenset(event.event_hash for event in fresh)
+        return frozenset(event.event_hash for event, _ in fresh)
 
-    def _copy_rows(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> None:
+    def _copy_rows(self, connection: psycopg.Connection[Any], numbered: Sequence[_Numbered]) -> None:
+        rows = ((*event_row(event), arrival) for event, arrival in numbered)
         with connection.cursor().copy(self._copy_events) as copy:
-            for data in copy_parts(self._insert_events.kinds, map(event_row, events)):
+            for data in copy_parts(self._copied, rows):
                 copy.write(data)
 
     def _find_known(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> set[bytes]:

@@ -55,9 +55,13 @@ class Partitions:
         """Look again before the next batch: somebody dropped a partition."""
         self._known.clear()
 
-    def ensure(self, connection: psycopg.Connection[Any], months: set[Month]) -> None:
-        """Make the missing partitions, each in a transaction of its own (the connection must not be in one)."""
-        for month in sorted(months - self._known):
+    def missing(self, months: set[Month]) -> set[Month]:
+        """Those of the months that are not known to have their partition."""
+        return months - self._known
+
+    def make(self, connection: psycopg.Connection[Any], months: set[Month]) -> None:
+        """Make the partitions that are missing, each in a transaction of its own (the connection must be in none)."""
+        for month in sorted(months):
             self._make(connection, month)
             self._known.add(month)
 

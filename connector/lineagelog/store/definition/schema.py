@@ -176,6 +176,10 @@ class LogStoreSchema:
     def _sequences(self) -> list[Sequence]:
         return list(self.metadata._sequences.values())
 
+    @property
+    def _arrival(self) -> Sequence:
+        return self.metadata._sequences[f"{self.schema_name}.{tables.ARRIVAL_SEQUENCE}"]
+
     def lz4_statement(self) -> str:
         """Compress events with lz4 where the server has it: 1.3 to 1.6 times faster writes for 11 % more space."""
         event = self.table(tables.EVENT_TABLE)
@@ -293,12 +297,22 @@ class LogStoreSchema:
     # --- writing: many rows at once ---------------------------------------------------------------------------------
 
     def insert_events(self) -> ReturningInsert[Any]:
-        """As insert_event, for arrays of rows; returns the hashes of the new ones."""
+        """As insert_event, for arrays of rows in the order of their arrival; returns the hashes of the new ones.
+
+        They are numbered as they came, and inserted by key: writers that meet on events never deadlock. (A subquery
+        with nextval is computed as it stands, before what is around it is sorted.)
+        """
         table = self.t(tables.EVENT_TABLE)
         rows = self._rows(tables.EVENT_TABLE, EVENT_COLUMNS)
-        ordered = select(*rows.c).order_by(*(rows.c[name] for name in EVENT_KEY))
-        statement = insert(table).from_select(list(EVENT_COLUMNS), ordered)
+        numbered = select(*rows.c, self._arrival.next_value().label("arrival")).subquery("numbered")
+        ordered = select(*numbered.c).order_by(*(numbered.c[name] for name in EVENT_KEY))
+        statement = insert(table).from_select([*EVENT_COLUMNS, "arrival"], ordered)
         return statement.on_conflict_do_nothing().returning(table.c.event_hash)
+
+    def arrivals(self) -> Select[Any]:
+        """The next numbers of arrival, ascending. Parameter: count."""
+        count: Any = bindparam("count", type_=BigInteger)
+        return select(self._arrival.next_value()).select_from(func.generate_series(literal_column("1"), count))
 
     def upsert_runs(self) -> Insert:
         """As upsert_run, for arrays of rows with their keys, each key once."""
@@ -338,8 +352,9 @@ class LogStoreSchema:
         return select(table.c.event_hash).where(bounds, *same)
 
     def copy_events(self) -> str:
-        """COPY of raw events in binary form; fails if one of them is already stored."""
-        return f"COPY {self.table(tables.EVENT_TABLE)} ({', '.join(EVENT_COLUMNS)}) FROM STDIN (FORMAT BINARY)"
+        """COPY of raw events with their numbers of arrival in binary form; fails if one of them is already stored."""
+        columns = ", ".join([*EVENT_COLUMNS, "arrival"])
+        return f"COPY {self.table(tables.EVENT_TABLE)} ({columns}) FROM STDIN (FORMAT BINARY)"
 
     def _insert_rows(self, table_name: str, names: tuple[str, ...]) -> Insert:
         """INSERT of rows given as one array per column, sorted by key: writers that meet on keys never deadlock."""

@@ -121,7 +121,7 @@ def make_partitions(engine: Engine, schema: LogStoreSchema, first: datetime, mon
     """
     wanted = months_of(_months(first, months))
     with any_version(), translated_errors(), driver_connection(engine) as connection:
-        Partitions(schema).ensure(connection, wanted)
+        Partitions(schema).make(connection, wanted)
     return len(wanted)
 
 
