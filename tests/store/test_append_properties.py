@@ -146,9 +146,7 @@ def test_rebuild_gives_the_incremental_digest(store: LogStore, bodies: list[byte
     assert list(Verifier(store).verify()) == []
 
 
-@given(
-    bodies=st.lists(generated_events, min_size=2, max_size=14), seed=st.integers(0, 2**32), is_copied=st.booleans()
-)
+@given(bodies=st.lists(generated_events, min_size=2, max_size=14), seed=st.integers(0, 2**32), is_copied=st.booleans())
 def test_arrival_follows_the_order_in_which_events_are_given(
     store: LogStore, monkeypatch: pytest.MonkeyPatch, bodies: list[bytes], seed: int, is_copied: bool
 ) -> None:
