@@ -54,6 +54,7 @@ def fill(url: str) -> None:
         ("lineage_drift", WINDOW),
         ("schema-drift", {**WINDOW, "as_of": "2026-03-20"}),
         ("column_lineage_drift", WINDOW),
+        ("lineage_drift", {"since": "all", "until": "2026-03-12"}),
         ("blast_radius", {**WINDOW, "dataset": "x", "dataset_namespace": "postgres://db:5432", "depth": "3"}),
     ],
 )

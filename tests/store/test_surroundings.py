@@ -66,14 +66,19 @@ def read(store: LogStore) -> list[Any]:
     assert details is not None
     status = reader.status()
     page = Forwarding(store.engine, store.schema).page(START, Selection(namespaces=("te%",)), limit=10, max_bytes=10**9)
-    values = {"from": "2026-03-01", "to": "2026-03-02", "history": "30 days", "runs": "3", "dataset": "out"}
-    values |= {"dataset_namespace": "db\\", "run_id": "", "depth": "10"}
+    values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02"}
+    bad = {"dataset": "out", "dataset_namespace": "db\\"}
     return [
         *map(list, lists),
         *(sorted(events), details.runs, details.datasets, details.assertions, list(details.schemas.values())),
         *(status.counts, status.first_event_time, status.dead_letters, [part.bounds for part in status.partitions]),
         [(each.run_id, each.event_time, each.body) for each in page.events],
-        *(run_script(store.engine, store.schema, sql_text(each.script), values) for each in analyses().values()),
+        *(
+            run_script(
+                store.engine, store.schema, sql_text(each.script), values | each.values(bad if each.one_of else {})
+            )
+            for each in analyses().values()
+        ),
         reader.event_summary(window),
         list(Verifier(store).verify()),
     ]

@@ -1,20 +1,32 @@
 """Questions to a window of the log: what each asks, and what its rows amount to. `read.analyses` asks them."""
 
 from .catalogue import analyses, analysis_named, parameters
-from .declaration import Analysis, Joins, Parameter, Result, Span, WholeNumber
-from .finding import Finding, Severity, Subject
+from .declaration import Analysis, Choice, Given, Joins, Judgement, Parameter, Result, Span, WholeNumber
+from .evidence import DatasetEvidence, Evidence, JobEvidence, each
+from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told, place
 
 __all__ = [
     "Analysis",
+    "Choice",
+    "DatasetEvidence",
+    "Evidence",
     "Finding",
+    "Given",
+    "Insufficient",
+    "JobEvidence",
     "Joins",
+    "Judgement",
     "Parameter",
     "Result",
     "Severity",
     "Span",
     "Subject",
+    "SubjectResult",
+    "Told",
     "WholeNumber",
     "analyses",
     "analysis_named",
+    "each",
     "parameters",
+    "place",
 ]

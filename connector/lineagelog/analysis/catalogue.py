@@ -36,6 +36,11 @@ def analysis_named(name: str) -> Analysis[Any]:
 
 
 @cache
-def parameters() -> dict[str, Parameter]:
-    """Every parameter of any analysis, by name; those of one name are one and the same."""
-    return {parameter.name: parameter for analysis in analyses().values() for parameter in analysis.parameters}
+def parameters() -> dict[str, tuple[Parameter, ...]]:
+    """The parameters of all analyses by name: one that all share, or several that look at the same in other ways."""
+    found: dict[str, tuple[Parameter, ...]] = {}
+    for analysis in analyses().values():
+        for parameter in analysis.parameters:
+            others = found.get(parameter.name, ())
+            found[parameter.name] = others if parameter in others else (*others, parameter)
+    return found

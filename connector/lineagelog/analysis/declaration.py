@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lineagelog.errors import InputError
 
-from .finding import Finding
+from .finding import Finding, Insufficient, SubjectResult, Told
 
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 """What PostgreSQL's texts never hold; bytes of a command line that are no UTF-8 come as surrogates."""
@@ -94,6 +96,27 @@ class Span(Parameter, frozen=True, kw_only=True):
         return _SPAN.fullmatch(value) is not None
 
 
+class Choice(Parameter, frozen=True, kw_only=True):
+    """One of some words."""
+
+    words: tuple[str, ...]
+    metavar: str = "WORD"
+
+    @property
+    def expected(self) -> str:
+        """What it may be, in words."""
+        return f"one of {', '.join(self.words)}"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """Of its value, for OpenAPI."""
+        return {"type": "string", "enum": list(self.words), "default": self.default}
+
+    def accepts(self, value: str) -> bool:
+        """Exactly one of the words."""
+        return value in self.words
+
+
 class Result(StrEnum):
     """What the rows of an analysis become."""
 
@@ -111,6 +134,24 @@ class Joins(StrEnum):
     """It follows few rows by their keys."""
 
 
+class Given(Struct, frozen=True, kw_only=True):
+    """What was asked: the window [start, end), the clock by which something is late, and all parameters."""
+
+    start: datetime
+    end: datetime
+    as_of: datetime
+    values: Mapping[str, str]
+
+
+class Judgement(Struct, frozen=True):
+    """All that an analysis told."""
+
+    results: tuple[SubjectResult, ...]
+    findings: tuple[Finding, ...]
+    insufficient: int
+    """Subjects with too little history to be judged."""
+
+
 class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
     """A question to a window of the log."""
 
@@ -121,8 +162,10 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
     """How it judges, in two or three sentences."""
     row: type[Row]
     """Names the columns that the SQL gives."""
-    explain: Callable[[Iterable[Row]], list[Finding]]
-    """Pure: the findings that the rows amount to, in the order to show them."""
+    explain: Callable[[Iterable[Row], Given], Iterable[Told]]
+    """Pure: what the rows amount to, in the order to show it; `evidence.each` where one row is one finding."""
+    method: str = ""
+    """How its findings are judged, where they do not say it themselves."""
     parameters: tuple[Parameter, ...] = ()
     one_of: tuple[str, ...] = ()
     """Parameters of which exactly one must be given."""
@@ -132,6 +175,8 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
     """Where its SQL runs."""
     where_nothing_is_found: str = ""
     """What may be the reason, for a person."""
+    columns: tuple[str, ...] = ()
+    """Of a table: the properties to show to a person."""
     example: str = ""
     """Options to show with it."""
 
@@ -156,3 +201,18 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
         if self.one_of and sum(bool(given.get(name)) for name in self.one_of) != 1:
             raise InputError(f"{self.name} starts with one of {' and '.join(self.one_of)}: give one of them")
         return {name: each.as_stored(given.get(name, each.default)) for name, each in known.items()}
+
+    def judge(self, rows: Iterable[Row], given: Given) -> Judgement:
+        """What the rows amount to, its findings with the name of this analysis."""
+        results: list[SubjectResult] = []
+        findings: list[Finding] = []
+        insufficient = 0
+        for told in self.explain(rows, given):
+            match told:
+                case Insufficient():
+                    insufficient += told.subjects
+                case SubjectResult():
+                    results.append(told)
+                case Finding():
+                    findings.append(replace(told, analysis=self.name, method=told.method or self.method))
+        return Judgement(tuple(results), tuple(findings), insufficient)

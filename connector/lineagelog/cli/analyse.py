@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lineagelog.analysis import Severity, analyses, analysis_named, parameters
+from lineagelog.analysis import Result, Severity, analyses, analysis_named, parameters
 from lineagelog.errors import SettingsError
 
 from .command import FINDINGS, command
@@ -21,30 +21,31 @@ from .session import Session
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from lineagelog.analysis import Analysis, Finding, Parameter
+    from lineagelog.analysis import Analysis, Parameter, SubjectResult
     from lineagelog.read.analyses import Answer
 
 _WINDOW: Final = "Which part of the log"
 _TABLE: Final = ("severity", "change", "first_seen", "explanation")
-_COLUMNS: Final = (
-    *("finding_id", "analysis", "severity", "status", "subject_kind", "subject_namespace", "subject_name"),
-    *("subject_column", "change", "detail", "observed", "expected", "lower", "upper", "score", "method", "n"),
-    *("first_seen", "last_seen", "run_ids", "explanation"),
-)
+_SUBJECT: Final = ("subject_kind", "subject_namespace", "subject_name")
 
 
-def _option(parameter: Parameter) -> inspect.Parameter:
-    of = [name for name, each in analyses().items() if parameter.name in {own.name for own in each.parameters}]
-    default = f", {parameter.default} unless given" if parameter.default else ""
+def _option(name: str, shared: tuple[Parameter, ...]) -> inspect.Parameter:
+    """One option for the parameters of that name."""
     option = typer.Option(
-        parameter.option,
-        metavar=parameter.metavar,
-        help=f"{parameter.meaning} ({', '.join(of)}{default})",
+        shared[0].option,
+        metavar="|".join(parameter.metavar for parameter in shared),
+        help=" ".join(map(_meaning, shared)),
         rich_help_panel="Parameters of analyses",
     )
     return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
     )
+
+
+def _meaning(parameter: Parameter) -> str:
+    of = [name for name, each in analyses().items() if parameter in each.parameters]
+    default = f", {parameter.default} unless given" if parameter.default else ""
+    return f"{parameter.meaning} ({', '.join(of)}{default})"
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
@@ -61,7 +62,7 @@ def register(app: typer.Typer) -> None:
         "lineagelog analyse lineage_drift schema_drift --since -1d",
         "lineagelog analyse --all --since -1d --fail-on high",
         "lineagelog analyse blast_radius --dataset shop.orders --dataset-namespace postgres://db:5432 --json",
-        more=[_option(parameter) for parameter in parameters().values()],
+        more=[_option(name, shared) for name, shared in parameters().items()],
     )(_analyse)
     command(app, "analyses", "lineagelog analyses", "lineagelog analyses --json")(_analyses)
 
@@ -75,7 +76,7 @@ def _analyse(
     since: Annotated[
         str,
         typer.Option(
-            metavar="TIME", rich_help_panel=_WINDOW, help="From: 2026-03-01, 2026-03-01T08:00Z or -7d (s m h d w)."
+            metavar="TIME", rich_help_panel=_WINDOW, help="From: 2026-03-01, 2026-03-01T08:00Z, -7d (s m h d w) or all."
         ),
     ] = "-7d",
     until: Annotated[
@@ -91,12 +92,13 @@ def _analyse(
     ] = None,
     json: Json = False,
     csv: Csv = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Write Parquet with all columns.")] = False,
     **values: str | None,
 ) -> int:
     """Ask questions about a window of the log.
 
     `lineagelog analyses` tells what there is to ask. Each finding explains itself: subject, what was observed and what
-    was expected, how it was judged, and the runs that prove it.
+    was expected, how it was judged, and the runs that prove it. Others give a table: properties of jobs or datasets.
     """
     from lineagelog.read.analyses import ask
     from lineagelog.read.period import parse_instant
@@ -104,16 +106,16 @@ def _analyse(
     chosen = _chosen(names or [], every)
     threshold = _severity(fail_on)
     given = _given(chosen, values)
-    form, window = form_of(json=json, csv=csv), window_of(since, until)
+    form, window = form_of(json=json, csv=csv, parquet=parquet), window_of(since, until)
     clock = None if as_of is None else parse_instant(as_of, datetime.now(UTC))
     limit = timedelta(seconds=session.settings.analyse.time_limit)
     answers = []
     with session.store() as store:
         for analysis in chosen:
             with _working(analysis.name):
-                own = {name: value for name, value in given.items() if name in {p.name for p in analysis.parameters}}
+                own = given[analysis.name]
                 answers.append(ask(store.engine, store.schema, analysis, window, own, as_of=clock, time_limit=limit))
-    _print(answers, form, is_list=every or len(chosen) > 1, hint=chosen[0].where_nothing_is_found)
+    _print(answers, form, is_list=every or len(chosen) > 1)
     found = [finding for answer in answers for finding in answer.findings]
     return FINDINGS if threshold is not None and any(each.severity.rank >= threshold for each in found) else 0
 
@@ -128,14 +130,20 @@ def _chosen(names: list[str], every: bool) -> list[Analysis[Any]]:
     return [analysis_named(name) for name in dict.fromkeys(name.replace("-", "_") for name in names)]
 
 
-def _given(chosen: list[Analysis[Any]], values: dict[str, str | None]) -> dict[str, str]:
-    """The parameters that were given. Raises SettingsError for one that no chosen analysis has."""
-    given = {name: value for name, value in values.items() if value is not None}
-    known = {parameter.name for analysis in chosen for parameter in analysis.parameters}
-    for name in given:
-        if name not in known:
-            option = parameters()[name].option
-            raise SettingsError(f"{option} is no parameter of {', '.join(analysis.name for analysis in chosen)}")
+def _given(chosen: list[Analysis[Any]], values: dict[str, str | None]) -> dict[str, dict[str, str]]:
+    """The parameters that were given, by analysis: of those that read the name in other ways, for whom it means one.
+
+    Raises SettingsError for one that no chosen analysis has.
+    """
+    given: dict[str, dict[str, str]] = {analysis.name: {} for analysis in chosen}
+    for name, value in values.items():
+        if value is None:
+            continue
+        takers = [(each.name, own) for each in chosen for own in each.parameters if own.name == name]
+        if not takers:
+            raise SettingsError(f"{parameters()[name][0].option} is no parameter of {', '.join(given)}")
+        for taker in [taker for taker, own in takers if own.accepts(value)] or [taker for taker, _ in takers]:
+            given[taker][name] = value
     return given
 
 
@@ -157,26 +165,47 @@ def _working(name: str) -> AbstractContextManager[object]:
     return Console(stderr=True).status(f"{name} …")
 
 
-def _print(answers: list[Answer], form: Form, *, is_list: bool, hint: str) -> None:
+def _print(answers: list[Answer], form: Form, *, is_list: bool) -> None:
     if form is Form.JSON:
         documents = [answer.document for answer in answers]
         print_json(documents if is_list else documents[0])
-        return
-    rows = [_row(finding) for answer in answers for finding in answer.findings]
-    if rows or form is not Form.TABLE:
-        print_rows(form, _COLUMNS if form is Form.CSV else (("analysis", *_TABLE) if is_list else _TABLE), rows)
-    if rows:
-        return
+    elif form is Form.PARQUET:
+        from lineagelog.read.frames import write_parquet
+
+        write_parquet(answers, sys.stdout.buffer)
+    elif form is Form.CSV:
+        from lineagelog.read.frames import columns_of, rows_of
+
+        print_rows(form, columns_of(answers), rows_of(answers))
+        _tell_the_rest(answers, is_list=is_list)
+    else:
+        _show(answers, form, is_list=is_list)
+        _tell_the_rest(answers, is_list=is_list)
+
+
+def _show(answers: list[Answer], form: Form, *, is_list: bool) -> None:
+    """For people: findings in one table, and a table for each analysis that gives one."""
+    found = [finding for answer in answers for finding in answer.findings]
+    is_asked = any(analyses()[answer.analysis].result is Result.FINDINGS for answer in answers)
+    if found or (is_asked and form is not Form.TABLE):
+        print_rows(form, ("analysis", *_TABLE) if is_list else _TABLE, [finding.document for finding in found])
+    for answer in answers:
+        if answer.told.results:
+            print_rows(form, (*_SUBJECT, *analyses()[answer.analysis].columns), map(_result_row, answer.told.results))
+
+
+def _tell_the_rest(answers: list[Answer], *, is_list: bool) -> None:
     window = answers[0].window
-    period = f"{window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
-    tell(f"nothing found from {period}{'' if is_list else hint}")
+    if not any(answer.findings or answer.told.results for answer in answers):
+        start = "the beginning" if window.is_open else f"{window.start:%Y-%m-%d %H:%M}"
+        hint = "" if is_list else analyses()[answers[0].analysis].where_nothing_is_found
+        tell(f"nothing found from {start} to {window.end:%Y-%m-%d %H:%M} UTC{hint}")
+    if count := sum(answer.told.insufficient for answer in answers):
+        tell(f"{count} with too little history to be judged")
 
 
-def _row(finding: Finding) -> dict[str, Any]:
-    """The finding with its subject's parts side by side."""
-    document = finding.document
-    subject = document.pop("subject")
-    return {**document, **{f"subject_{name}": value for name, value in subject.items()}}
+def _result_row(result: SubjectResult) -> dict[str, Any]:
+    return {f"subject_{name}": value for name, value in result.subject.document.items()} | dict(result.properties)
 
 
 def _analyses(session: Session, json: JsonLines = False, csv: Csv = False) -> int:  # noqa: ARG001  # a command has one

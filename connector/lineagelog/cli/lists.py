@@ -274,10 +274,10 @@ def _reader(store: Any) -> Reader:
 def window_of(since: str | None, until: str | None) -> Window:
     """All time, unless narrowed."""
     from lineagelog.read import Window
-    from lineagelog.read.period import parse_instant
+    from lineagelog.read.period import ALWAYS, parse_instant, parse_start
 
     now = datetime.now(UTC)
-    start = datetime.min.replace(tzinfo=UTC) if since is None else parse_instant(since, now)
+    start = parse_start(ALWAYS if since is None else since, now)
     end = datetime.max.replace(tzinfo=UTC) if until is None else parse_instant(until, now)
     return Window(start, end)
 

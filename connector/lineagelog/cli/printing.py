@@ -45,6 +45,7 @@ class Form(StrEnum):
     TABS = "tabs"
     CSV = "csv"
     JSON = "json"
+    PARQUET = "parquet"
 
 
 def settle_streams() -> None:
@@ -96,12 +97,15 @@ def put_bytes(content: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def form_of(*, json: bool, csv: bool) -> Form:
-    """The form that the options ask for."""
-    if json and csv:
-        raise SettingsError("--json and --csv exclude each other")
-    if json or csv:
-        return Form.JSON if json else Form.CSV
+def form_of(**asked: bool) -> Form:
+    """The form that the options ask for, by its name."""
+    chosen = [Form(name) for name, is_asked in asked.items() if is_asked]
+    if len(chosen) > 1:
+        raise SettingsError(f"{' and '.join(f'--{form}' for form in chosen)} exclude each other")
+    if chosen == [Form.PARQUET] and sys.stdout.isatty():
+        raise SettingsError("--parquet writes bytes: redirect them, as in `> findings.parquet`")
+    if chosen:
+        return chosen[0]
     return Form.TABLE if sys.stdout.isatty() else Form.TABS
 
 

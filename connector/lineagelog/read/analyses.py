@@ -1,4 +1,4 @@
-"""Asks an analysis of the log: the window and the parameters into its SQL, the rows into findings."""
+"""Asks an analysis of the log: the window and the parameters into its SQL, its rows into what it tells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct, convert
 from sqlalchemy import Engine
 
-from lineagelog.analysis import Analysis, Finding, Joins
+from lineagelog.analysis import Analysis, Finding, Given, Joins, Judgement
 from lineagelog.errors import AnalysisStopped
 from lineagelog.resources import sql_text
 from lineagelog.store.definition.schema import LogStoreSchema
@@ -30,16 +30,22 @@ class Answer(Struct, frozen=True):
 
     analysis: str
     window: Window
-    findings: tuple[Finding, ...]
+    told: Judgement
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """In the order to show them."""
+        return self.told.findings
 
     @property
     def document(self) -> dict[str, Any]:
         """For programs: what the command line prints as JSON and HTTP answers."""
         return {
             "analysis": self.analysis,
-            "window": {"from": self.window.start, "to": self.window.end},
-            "results": [],
+            "window": {"from": None if self.window.is_open else self.window.start, "to": self.window.end},
+            "results": [result.document for result in self.told.results],
             "findings": [finding.document for finding in self.findings],
+            "insufficient": self.told.insufficient,
         }
 
 
@@ -59,12 +65,9 @@ def ask(
     something is late, the window's end by default. Raises InputError for a parameter that the analysis does not have
     and for a value that it cannot use, AnalysisStopped after the time limit, StoreUnavailable and StoreNotCreated.
     """
-    variables = {
-        "from": window.start.isoformat(),
-        "to": window.end.isoformat(),
-        "as_of": (as_of or window.end).isoformat(),
-        **analysis.values(values or {}),
-    }
+    given = Given(start=window.start, end=window.end, as_of=as_of or window.end, values=analysis.values(values or {}))
+    times = {"from": given.start, "to": given.end, "as_of": given.as_of}
+    variables = {**{name: time.isoformat() for name, time in times.items()}, **given.values}
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
         rows = run_script(engine, schema, sql_text(analysis.script), variables, settings)
@@ -73,8 +76,7 @@ def ask(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "
             "raise analyse.time_limit"
         ) from stopped
-    found = analysis.explain([convert(_plain(row), analysis.row) for row in rows])
-    return Answer(analysis.name, window, tuple(found))
+    return Answer(analysis.name, window, analysis.judge([convert(_plain(row), analysis.row) for row in rows], given))
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

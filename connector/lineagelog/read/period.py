@@ -11,6 +11,8 @@ from lineagelog.event.times import BadTimeError, parse_time
 
 _DISTANCE: Final = re.compile(r"0{0,5}([1-9][0-9]{0,5})([smhdw])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+ALWAYS: Final = "all"
+"""In place of the start of a window: from the first event on."""
 _LOST_PLUS: Final = re.compile(r"(.*\d) (\d\d:?\d\d)")
 """A ``+`` before an offset that a URL turned into a space."""
 
@@ -31,6 +33,11 @@ def parse_instant(text: str, now: datetime) -> datetime:
         raise InputError(
             f"{text[:60]!r} is no time: write 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now"
         ) from None
+
+
+def parse_start(text: str, now: datetime) -> datetime:
+    """Read a point in time as in parse_instant, or ``all``: before everything."""
+    return datetime.min.replace(tzinfo=UTC) if text.strip().lower() == ALWAYS else parse_instant(text, now)
 
 
 def parse_age(text: str, now: datetime) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,11 @@ class Window(Struct, frozen=True):
         for name, value in (("start", self.start), ("end", self.end)):
             if value.tzinfo is None:
                 raise InputError(f"the {name} of the window, {value.isoformat()}, names no time zone")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it begins before everything."""
+        return self.start == datetime.min.replace(tzinfo=UTC)
 
 
 class Run(Struct, frozen=True):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
 
-from lineagelog.analysis.declaration import Analysis, Joins, Parameter, WholeNumber
-from lineagelog.analysis.finding import Finding, Severity, Subject, place
+from lineagelog.analysis import Analysis, Finding, Joins, Parameter, Severity, Subject, WholeNumber, each, place
 from lineagelog.event.run_ids import stored_run_id
 
 
@@ -31,12 +29,8 @@ class Reach(Struct, frozen=True, kw_only=True):
     run_ids: list[str]
 
 
-def explain(rows: Iterable[Reach]) -> list[Finding]:
-    """Nearest first. The subject is the dataset that was reached, or the job where it ends."""
-    return [_finding(row) for row in rows]
-
-
-def _finding(row: Reach) -> Finding:
+def judge(row: Reach) -> Finding:
+    """The subject is the dataset that was reached, or the job where it ends."""
     job, source = place(row.job_namespace, row.job_name), place(row.from_namespace, row.from_name)
     if row.to_name is not None:
         subject = Subject("dataset", row.to_namespace or None, row.to_name)
@@ -46,14 +40,12 @@ def _finding(row: Reach) -> Finding:
         deed = "and wrote nothing that was not bad already"
     runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
     return Finding(
-        analysis=ANALYSIS.name,
         subject=subject,
         change="reached",
         detail=f"{source} by {job}",
         observed=f"depth {row.depth}",
         expected="untouched",
         score=float(row.depth),
-        method="reads after the bad write, run by run",
         n=row.runs,
         severity=Severity.HIGH if row.depth == 1 else Severity.MEDIUM,
         first_seen=row.first_seen,
@@ -88,7 +80,8 @@ ANALYSIS: Final = Analysis(
     ),
     one_of=("dataset", "run_id"),
     row=Reach,
-    explain=explain,
+    explain=each(judge),
+    method="reads after the bad write, run by run",
     joins=Joins.INDEX,
     where_nothing_is_found=": nobody read it, or its name is spelled otherwise in the log (lineagelog list datasets)",
     example="--dataset shop.public.orders --dataset-namespace postgres://db:5432 --since -2d",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
-from lineagelog.analysis.declaration import Analysis
-from lineagelog.analysis.finding import Finding, Severity, Subject, place
+from lineagelog.analysis import Analysis, Finding, Severity, Subject, each, place
 
-from .drift import HISTORY, RUNS, Drift
+from .drift import HISTORY, METHOD, RUNS, Drift
 
 
 class Feed(Drift, frozen=True, kw_only=True):
@@ -35,14 +33,9 @@ class Feed(Drift, frozen=True, kw_only=True):
         return None if self.from_name is None else f"{place(self.from_namespace, self.from_name)}#{self.from_column}"
 
 
-def explain(rows: Iterable[Feed]) -> list[Finding]:
+def judge(row: Feed) -> Finding:
     """A column that nothing feeds any more matters most."""
-    return [_finding(row) for row in rows]
-
-
-def _finding(row: Feed) -> Finding:
     return Finding(
-        analysis=ANALYSIS.name,
         subject=row.subject,
         change=f"{row.change} source",
         detail=f"{row.source or 'no source'} by {row.job}",
@@ -80,8 +73,9 @@ ANALYSIS: Final = Analysis(
     question="Which column stopped being fed from where, and which is fed from somewhere new?",
     about="The column lineage of a job is compared with that of its own completed executions. High: nothing feeds the "
     "column any more.",
+    method=METHOD,
     parameters=(HISTORY, RUNS),
     row=Feed,
-    explain=explain,
+    explain=each(judge),
     example="--since -1d --json",
 )

@@ -22,6 +22,7 @@ RUNS: Final = WholeNumber(
     lowest=1,
     highest=9999,
 )
+METHOD: Final = "set difference between runs, with patience"
 
 
 class Drift(Struct, frozen=True, kw_only=True):
@@ -62,7 +63,6 @@ class Drift(Struct, frozen=True, kw_only=True):
             return {
                 "observed": f"in run {self.run_id}",
                 "expected": f"absent, as in the {self.without} runs before",
-                "method": "set difference between runs, with patience",
                 "n": self.runs,
                 "first_seen": self.first_seen,
                 "last_seen": self.last_seen,
@@ -71,7 +71,6 @@ class Drift(Struct, frozen=True, kw_only=True):
         return {
             "observed": f"missing from run {self.run_id}",
             "expected": f"present, as in {self.present} runs",
-            "method": "set difference between runs, with patience",
             "n": self.runs,
             "first_seen": self.shown_at,
             "last_seen": self.shown_at,

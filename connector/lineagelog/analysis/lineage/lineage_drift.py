@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from lineagelog.analysis.declaration import Analysis
-from lineagelog.analysis.finding import Finding, Severity, Subject, place
+from lineagelog.analysis import Analysis, Finding, Given, Severity, Subject, place
 
-from .drift import HISTORY, RUNS, Drift
+from .drift import HISTORY, METHOD, RUNS, Drift
 
 
 class Change(Drift, frozen=True, kw_only=True):
@@ -29,7 +28,7 @@ class Change(Drift, frozen=True, kw_only=True):
         return dataset if self.target_name is None else f"{dataset} → {place(self.target_namespace, self.target_name)}"
 
 
-def explain(rows: Iterable[Change]) -> list[Finding]:
+def explain(rows: Iterable[Change], _: Given) -> list[Finding]:
     """A flow is only told of where both its ends stayed: otherwise the ends tell it."""
     found = list(rows)
     ends = {(row.job, row.change, row.thing) for row in found if row.kind != "flow"}
@@ -49,7 +48,6 @@ def _finding(row: Change) -> Finding:
             f"{row.job} no longer has the {row.kind} {row.thing}: {row.without} runs since run {row.last_run_id}."
         )
     return Finding(
-        analysis=ANALYSIS.name,
         subject=Subject("job", row.job_namespace or None, row.job_name),
         change=f"{row.change} {row.kind}",
         detail=row.thing,
@@ -72,6 +70,7 @@ ANALYSIS: Final = Analysis(
     question="Which inputs and outputs of a job are new, and which have vanished?",
     about="A job is compared with its own completed executions. Through SnapLogic's Snaps lineage is followed from "
     "table to table.",
+    method=METHOD,
     parameters=(HISTORY, RUNS),
     row=Change,
     explain=explain,

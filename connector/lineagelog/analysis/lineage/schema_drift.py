@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from lineagelog.analysis.declaration import Analysis
-from lineagelog.analysis.finding import Finding, Severity, Subject, place
+from lineagelog.analysis import Analysis, Finding, Given, Severity, Subject, place
 
 from .drift import HISTORY
 from .types import keeps_values, normal_type
@@ -59,7 +58,7 @@ class ColumnChange(Struct, frozen=True, order=True):
         return f"{'+' if self.change == 'added' else '-'}{self.column}"
 
 
-def explain(rows: Iterable[SchemaChange]) -> list[Finding]:
+def explain(rows: Iterable[SchemaChange], _: Given) -> list[Finding]:
     """One finding per dataset and list of changes, whoever reported it in whatever spelling."""
     found: dict[Any, tuple[list[ColumnChange], list[SchemaChange]]] = {}
     for row in rows:
@@ -111,13 +110,11 @@ def _finding(changes: list[ColumnChange], rows: list[SchemaChange]) -> Finding:
     jobs = sorted({place(namespace, name) for row in rows for namespace, name in row.jobs})
     words = ", ".join(map(str, changes))
     return Finding(
-        analysis=ANALYSIS.name,
         subject=subject,
         change="columns changed",
         detail=words,
         observed=f"{sum(1 for _ in _columns(first.after))} columns",
         expected=f"{sum(1 for _ in _columns(first.before))} columns, as before",
-        method="difference to the schema that the same job reported before",
         n=max(row.n for row in rows),
         severity=Severity.HIGH if breaking else Severity.LOW,
         first_seen=min(row.first_seen for row in rows),
@@ -144,5 +141,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY,),
     row=SchemaChange,
     explain=explain,
+    method="difference to the schema that the same job reported before",
     example="--since -1d",
 )

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from lineagelog.analysis import Analysis, Finding, Parameter, analyses
+from lineagelog.analysis import Analysis, Finding, Parameter, SubjectResult, analyses
 from lineagelog.errors import AnalysisStopped, InputError
 from lineagelog.read import Reader
+from lineagelog.read.period import parse_instant
 from lineagelog.server.answers import Refusal
 from lineagelog.store.ledgers.tokens import Grant
 
@@ -23,7 +24,7 @@ _SINCE: Final = "-7d"
 _WINDOW: Final = (
     QueryParameter(
         "since",
-        "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now",
+        "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w), now or all",
         {**SOME_TEXT, "default": _SINCE},
     ),
     QueryParameter("until", UNTIL.description, {**SOME_TEXT, "default": "now"}),
@@ -57,9 +58,9 @@ class AnalysisList(Struct, frozen=True):
 
 
 class AskedWindow(Struct, frozen=True, rename={"start": "from", "end": "to"}):
-    """The window that was looked at."""
+    """The window that was looked at; it has no start where all was asked for."""
 
-    start: datetime
+    start: datetime | None
     end: datetime
 
 
@@ -68,8 +69,10 @@ class AnalysisAnswer(Struct, frozen=True):
 
     analysis: str
     window: AskedWindow
-    results: list[Any]
+    results: list[SubjectResult]
     findings: list[Finding]
+    insufficient: int
+    """Subjects with too little history to be judged."""
 
 
 def _list(reader: Reader, query: Query, grant: Grant) -> AnalysisList:  # noqa: ARG001  # asks nothing of the store
@@ -84,7 +87,7 @@ def _listed(analysis: Analysis[Any]) -> ListedAnalysis:
 def _ask(analysis: Analysis[Any], reader: Reader, query: Query, grant: Grant) -> Any:
     unbound(grant, "an analysis looks at the runs of all of them: its findings cannot be narrowed yet")
     now = datetime.now(UTC)
-    window, as_of = query.window(now, _SINCE), query.instant("as_of", now)
+    window, as_of = query.window(now, _SINCE), query.instant("as_of", now, parse_instant)
     values = {each.name: _value(each, query) for each in analysis.parameters if each.name in query}
     limit = timedelta(seconds=query.limits.analysis_time)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -11,12 +11,11 @@ from msgspec import Struct, field
 
 from lineagelog.errors import InputError
 from lineagelog.read import Window
-from lineagelog.read.period import parse_instant
+from lineagelog.read.period import ALWAYS, parse_instant, parse_start
 from lineagelog.server.answers import Refusal
 from lineagelog.server.limits import Limits
 
 DEFAULT_PAGE: Final = 100
-_ALWAYS: Final = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 _BOOLEANS: Final = {"true": True, "false": False}
 TEXT: Final = {"type": "string"}
 SOME_TEXT: Final = {"type": "string", "minLength": 1}
@@ -37,7 +36,7 @@ class QueryParameter(Struct, frozen=True):
 
 SINCE: Final = QueryParameter(
     "since",
-    "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w) or now; the start of all if absent",
+    "From here on: 2026-03-01, 2026-03-01T08:00:00Z, -7d (s, m, h, d, w), now, or all, as if absent",
     SOME_TEXT,
 )
 UNTIL: Final = QueryParameter("until", "Before this; written like since", SOME_TEXT)
@@ -101,19 +100,22 @@ class Query:
     def window(self, now: datetime | None = None, since: str | None = None) -> Window:
         """``since`` and ``until``; where they are not given, all time, or from ``since`` up to now."""
         now = now or datetime.now(UTC)
-        start, end = self.instant("since", now, since), self.instant("until", now, None if since is None else "now")
-        window = Window(start or _ALWAYS.start, end or _ALWAYS.end)
+        start = self.instant("since", now, parse_start, ALWAYS if since is None else since)
+        end = self.instant("until", now, parse_instant, None if since is None else "now")
+        window = Window(start or datetime.min.replace(tzinfo=UTC), end or datetime.max.replace(tzinfo=UTC))
         if window.end < window.start:
             raise bad("until", "lies before since")
         return window
 
-    def instant(self, name: str, now: datetime, default: str | None = None) -> datetime | None:
+    def instant(
+        self, name: str, now: datetime, parse: Callable[[str, datetime], datetime], default: str | None = None
+    ) -> datetime | None:
         """A point in time."""
         value = self.given.get(name, default)
         if value is None:
             return None
         try:
-            return parse_instant(value, now)
+            return parse(value, now)
         except InputError as problem:
             raise bad(name, str(problem)) from None
 
