@@ -158,6 +158,9 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 	end_time TIMESTAMP WITH TIME ZONE,
 	first_event_time TIMESTAMP WITH TIME ZONE NOT NULL,
 	last_event_time TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_start_time TIMESTAMP WITH TIME ZONE,
+	last_fail_time TIMESTAMP WITH TIME ZONE,
+	outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' ELSE status END) STORED,
 	governance_action JSONB,
 	governance_action_at TIMESTAMP WITH TIME ZONE,
 	governance_action_hash UUID,
@@ -291,7 +294,7 @@ CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_before_2000" PARTITION OF "op
 
 CREATE TABLE IF NOT EXISTS "openlineage"."ol_event_from_2100" PARTITION OF "openlineage"."ol_event" FOR VALUES FROM ('2100-01-01 00:00:00+00') TO (MAXVALUE);
 
-INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 3) ON CONFLICT (id) DO NOTHING;
+INSERT INTO "openlineage"."ol_store" (id, version) VALUES (1, 4) ON CONFLICT (id) DO NOTHING;
 
 DO $migrate$ BEGIN -- to version 2: offsets of Kafka partitions
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 2 THEN
@@ -349,6 +352,18 @@ DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, what
     ALTER TABLE "openlineage"."ol_store" ADD COLUMN IF NOT EXISTS views TEXT;
     COMMENT ON COLUMN "openlineage"."ol_store".views IS 'hash of the views that it has (sql/views.sql)';
     UPDATE "openlineage"."ol_store" SET version = 3 WHERE id = 1;
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: outcomes of runs
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS last_start_time TIMESTAMP WITH TIME ZONE;
+    ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS last_fail_time TIMESTAMP WITH TIME ZONE;
+    COMMENT ON COLUMN "openlineage"."ol_run".last_start_time IS 'latest START';
+    COMMENT ON COLUMN "openlineage"."ol_run".last_fail_time IS 'latest FAIL';
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_run"'::regclass AND attname = 'outcome' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_run" ALTER COLUMN last_start_time TYPE TIMESTAMP WITH TIME ZONE USING start_time, ALTER COLUMN last_fail_time TYPE TIMESTAMP WITH TIME ZONE USING CASE WHEN status = 'FAIL' THEN end_time END, ADD COLUMN outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' ELSE status END) STORED; END IF;
+    COMMENT ON COLUMN "openlineage"."ol_run".outcome IS 'what came of it: go by this';
+    UPDATE "openlineage"."ol_store" SET version = 4 WHERE id = 1;
   END IF;
 END $migrate$;
 
@@ -459,6 +474,12 @@ COMMENT ON COLUMN openlineage.ol_run.job_key IS 'hash of job_namespace, job_name
 COMMENT ON COLUMN openlineage.ol_run.start_time IS 'earliest START';
 
 COMMENT ON COLUMN openlineage.ol_run.end_time IS 'latest COMPLETE, FAIL or ABORT';
+
+COMMENT ON COLUMN openlineage.ol_run.last_start_time IS 'latest START';
+
+COMMENT ON COLUMN openlineage.ol_run.last_fail_time IS 'latest FAIL';
+
+COMMENT ON COLUMN openlineage.ol_run.outcome IS 'what came of it: go by this';
 
 COMMENT ON COLUMN openlineage.ol_run.governance_action IS 'facet egeria_governanceAction of the newest event with it';
 

@@ -10,6 +10,19 @@
 -- Why executions and not runs: SnapLogic sends a run for each Snap of a pipeline, with virtual datasets between the
 -- Snaps. SnapLogic's rules stand in this file and nowhere else.
 
+-- A function whose columns change cannot be replaced: those that there are step aside, and go at the end of this file.
+-- What somebody's own view still asks stays under its other name, as it was.
+DO $$
+DECLARE own record;
+BEGIN
+    FOR own IN SELECT oid, proname FROM pg_catalog.pg_proc
+        WHERE pronamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+              AND proretset AND proname ~ '^ol_' AND proname !~ '_before_\d+$'
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s RENAME TO %I', own.oid::regprocedure, left(own.proname, 40) || '_before_' || own.oid);
+    END LOOP;
+END $$;
+
 -- --- names and SnapLogic ---------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION ol_key(VARIADIC parts text[]) RETURNS uuid
@@ -45,7 +58,7 @@ COMMENT ON FUNCTION ol_is_virtual IS 'whether a dataset is what flows between tw
 CREATE OR REPLACE FUNCTION ol_pipeline_run(window_start timestamptz, window_end timestamptz)
 RETURNS TABLE (
     execution_key uuid, execution_id text, execution_namespace text, execution_name text,
-    run_id text, job_namespace text, job_name text, status text, error_message text,
+    run_id text, job_namespace text, job_name text, status text, outcome text, error_message text,
     start_time timestamptz, end_time timestamptz, first_event_time timestamptz, last_event_time timestamptz,
     processing_type text, integration text, job_type text, producer text,
     parent_run_id text, parent_namespace text, parent_name text,
@@ -56,7 +69,7 @@ BEGIN ATOMIC
     SELECT
         ol_key(r.execution_id, r.execution_namespace, r.execution_name),
         r.execution_id, r.execution_namespace, r.execution_name,
-        r.run_id, r.job_namespace, r.job_name, r.status, r.error_message,
+        r.run_id, r.job_namespace, r.job_name, r.status, r.outcome, r.error_message,
         r.start_time, r.end_time, r.first_event_time, r.last_event_time,
         r.processing_type, r.integration, r.job_type, r.producer,
         r.parent_run_id, r.parent_namespace, r.parent_name, r.root_run_id, r.root_namespace, r.root_name,
@@ -99,9 +112,9 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT
-        r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.status, r.status,
+        r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.status, r.outcome,
         r.start_time, r.end_time, r.first_event_time, r.last_event_time,
-        CASE WHEN r.status IN ('FAIL', 'ABORT') THEN r.error_message END,
+        CASE WHEN r.outcome IN ('FAIL', 'ABORT') THEN r.error_message END,
         r.processing_type, r.integration, r.job_type, r.producer,
         r.parent_run_id, r.parent_namespace, r.parent_name, r.root_run_id, r.root_namespace, r.root_name,
         r.nominal_start_time, r.nominal_end_time, 1::bigint, false
@@ -111,7 +124,7 @@ BEGIN ATOMIC
     UNION ALL
     SELECT
         p.execution_key, p.execution_id, p.execution_namespace, p.execution_name,
-        ol_key(p.execution_namespace, p.execution_name), p.status, p.status,
+        ol_key(p.execution_namespace, p.execution_name), p.status, p.outcome,
         p.start_time, p.end_time, p.first_event_time, p.last_event_time, p.error_message,
         p.processing_type, p.integration, p.job_type, p.producer,
         p.parent_run_id, p.parent_namespace, p.parent_name, p.root_run_id, p.root_namespace, p.root_name,
@@ -122,9 +135,12 @@ BEGIN ATOMIC
             CASE WHEN bool_or(s.status = 'FAIL') THEN 'FAIL' WHEN bool_or(s.status = 'ABORT') THEN 'ABORT'
                  WHEN bool_or(s.status = 'RUNNING') THEN 'RUNNING' WHEN bool_or(s.status = 'START') THEN 'START'
                  WHEN bool_and(s.status = 'COMPLETE') THEN 'COMPLETE' ELSE min(s.status) END COLLATE "C" AS status,
+            CASE WHEN bool_or(s.outcome = 'FAIL') THEN 'FAIL' WHEN bool_or(s.outcome = 'ABORT') THEN 'ABORT'
+                 WHEN bool_or(s.outcome = 'RUNNING') THEN 'RUNNING'
+                 WHEN bool_and(s.outcome = 'COMPLETE') THEN 'COMPLETE' ELSE min(s.outcome) END COLLATE "C" AS outcome,
             min(s.start_time) AS start_time, max(s.end_time) AS end_time,
             min(s.first_event_time) AS first_event_time, max(s.last_event_time) AS last_event_time,
-            min(s.error_message) FILTER (WHERE s.status IN ('FAIL', 'ABORT')) AS error_message,
+            min(s.error_message) FILTER (WHERE s.outcome IN ('FAIL', 'ABORT')) AS error_message,
             min(s.processing_type) AS processing_type, min(s.integration) AS integration,
             min(s.job_type) AS job_type, min(s.producer) AS producer,
             min(s.parent_run_id) FILTER (WHERE NOT s.is_snap) AS parent_run_id,
@@ -144,7 +160,8 @@ COMMENT ON VIEW v_ol_execution IS 'an execution of a job, as all its events toge
 COMMENT ON COLUMN v_ol_execution.execution_key IS 'hash of execution_id, job_namespace, job_name';
 COMMENT ON COLUMN v_ol_execution.execution_id IS 'the run id; of a pipeline, its own and not a Snap''s';
 COMMENT ON COLUMN v_ol_execution.status IS 'START, RUNNING, COMPLETE, FAIL, ABORT, OTHER or UNKNOWN; the worst of a pipeline''s Snaps';
-COMMENT ON COLUMN v_ol_execution.outcome IS 'what came of it: go by this';
+COMMENT ON COLUMN v_ol_execution.outcome IS
+    'what came of it, go by this: a FAIL after the last START is FAIL, a START after the last end RUNNING, else the status';
 COMMENT ON COLUMN v_ol_execution.error_message IS 'of those that failed or were aborted';
 COMMENT ON COLUMN v_ol_execution.runs IS 'runs in it: 1, or the number of Snaps';
 
@@ -388,3 +405,26 @@ WHERE NOT EXISTS (
 COMMENT ON VIEW v_ol_result IS 'one result per assertion or test of a run: the last report''s';
 COMMENT ON COLUMN v_ol_result.kind IS 'assertion (of a dataset) or test (of a run)';
 COMMENT ON COLUMN v_ol_result.success IS 'NULL: neither passed nor failed (skipped, unknown)';
+
+-- --- what stepped aside ----------------------------------------------------------------------------------------------
+
+DO $$
+DECLARE
+    own record;
+    gone boolean;
+BEGIN
+    LOOP
+        gone := false;
+        FOR own IN SELECT oid FROM pg_catalog.pg_proc
+            WHERE pronamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+              AND proretset AND proname ~ '^ol_.*_before_\d+$'
+        LOOP
+            BEGIN
+                EXECUTE format('DROP FUNCTION %s', own.oid::regprocedure);
+                gone := true;
+            EXCEPTION WHEN dependent_objects_still_exist THEN NULL; -- another one's turn first, or somebody's own view
+            END;
+        END LOOP;
+        EXIT WHEN NOT gone;
+    END LOOP;
+END $$;

@@ -34,15 +34,16 @@ RETURNING openlineage.ol_event.arrival;
 
 -- upsert_run: Add an event to its run.
 -- parameters: run_id, job_namespace, job_name, status, start_time, end_time, first_event_time, last_event_time,
--- governance_action, governance_action_at, governance_action_hash, error_message, error_message_at,
--- processing_type, integration, job_type, processing_at, producer, producer_at, parent_namespace, parent_name,
--- parent_run_id, root_namespace, root_name, root_run_id, parent_at, nominal_start_time, nominal_end_time,
--- nominal_at
+-- last_start_time, last_fail_time, governance_action, governance_action_at, governance_action_hash,
+-- error_message, error_message_at, processing_type, integration, job_type, processing_at, producer, producer_at,
+-- parent_namespace, parent_name, parent_run_id, root_namespace, root_name, root_run_id, parent_at,
+-- nominal_start_time, nominal_end_time, nominal_at
 INSERT INTO openlineage.ol_run (
   run_key, run_id, job_namespace, job_name, job_key, status, start_time, end_time, first_event_time, last_event_time,
-  governance_action, governance_action_at, governance_action_hash, error_message, error_message_at, processing_type,
-  integration, job_type, processing_at, producer, producer_at, parent_namespace, parent_name, parent_run_id,
-  root_namespace, root_name, root_run_id, parent_at, nominal_start_time, nominal_end_time, nominal_at
+  last_start_time, last_fail_time, governance_action, governance_action_at, governance_action_hash, error_message,
+  error_message_at, processing_type, integration, job_type, processing_at, producer, producer_at, parent_namespace,
+  parent_name, parent_run_id, root_namespace, root_name, root_run_id, parent_at, nominal_start_time, nominal_end_time,
+  nominal_at
 )
 VALUES (
   CAST(
@@ -82,6 +83,7 @@ VALUES (
   ),
   :status::VARCHAR COLLATE "C", :start_time::TIMESTAMP WITH TIME ZONE, :end_time::TIMESTAMP WITH TIME ZONE,
   :first_event_time::TIMESTAMP WITH TIME ZONE, :last_event_time::TIMESTAMP WITH TIME ZONE,
+  :last_start_time::TIMESTAMP WITH TIME ZONE, :last_fail_time::TIMESTAMP WITH TIME ZONE,
   CAST(:governance_action::VARCHAR AS JSONB), :governance_action_at::TIMESTAMP WITH TIME ZONE,
   :governance_action_hash::UUID, :error_message::VARCHAR COLLATE "C", :error_message_at::TIMESTAMP WITH TIME ZONE,
   :processing_type::VARCHAR COLLATE "C", :integration::VARCHAR COLLATE "C", :job_type::VARCHAR COLLATE "C",
@@ -108,7 +110,9 @@ SET status = CASE
   END, start_time = least(openlineage.ol_run.start_time, excluded.start_time),
   end_time = greatest(openlineage.ol_run.end_time, excluded.end_time),
   first_event_time = least(openlineage.ol_run.first_event_time, excluded.first_event_time),
-  last_event_time = greatest(openlineage.ol_run.last_event_time, excluded.last_event_time), governance_action = CASE
+  last_event_time = greatest(openlineage.ol_run.last_event_time, excluded.last_event_time),
+  last_start_time = greatest(openlineage.ol_run.last_start_time, excluded.last_start_time),
+  last_fail_time = greatest(openlineage.ol_run.last_fail_time, excluded.last_fail_time), governance_action = CASE
   WHEN (
     (
       coalesce(excluded.governance_action_at, '-infinity'::timestamptz),

@@ -1,7 +1,7 @@
 """A store of an earlier version becomes one of this version, with everything that is in it.
 
-version_N.sql is what `sql/schema.sql` was when version N was current, and version_1_content.sql what a writer of then
-wrote; they are frozen.
+version_N.sql is what `sql/schema.sql` was when version N was current, version_N_views.sql its views, and
+version_1_content.sql what a writer of then wrote; they are frozen.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from .contents import CATALOG
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VERSION_1, CONTENT_1, VERSION_2 = (
-    (Path(__file__).parent / f"version_{name}.sql").read_text(encoding="utf-8") for name in ("1", "1_content", "2")
+VERSION_1, CONTENT_1, VERSION_2, VERSION_3, VIEWS_3 = (
+    (Path(__file__).parent / f"version_{name}.sql").read_text(encoding="utf-8")
+    for name in ("1", "1_content", "2", "3", "3_views")
 )
+LATER = ("last_start_time", "last_fail_time", "outcome")
+"""Columns that later versions have in tables of version 1, and fill."""
 BODIES = [encode(event(f"run-{number}", eventTime=f"2026-0{number % 3 + 1}-01T00:00:00Z")) for number in range(9)]
 
 
@@ -61,7 +64,8 @@ def everything(url: str) -> dict[str, list[Any]]:
         ).fetchall()
         found = {}
         for (name,) in names:
-            columns = "retention_floor, created_at" if name == "ol_store" else "jsonb_strip_nulls(to_jsonb(t))::text"
+            columns = f"jsonb_strip_nulls(to_jsonb(t) - '{{{','.join(LATER)}}}'::text[])::text"
+            columns = "retention_floor, created_at" if name == "ol_store" else columns
             rows = connection.execute(f"SELECT {columns} FROM openlineage.{name} t ORDER BY 1".encode()).fetchall()
             found[name] = rows
         return found
@@ -113,6 +117,40 @@ def test_a_store_of_version_2_keeps_its_cursors(database_url: str, new_database:
             b"SELECT arrival_xid::text, arrival, delivered, learnt, gap, gap_before FROM openlineage.ol_forward_cursor"
         )
         assert connection.execute(query).fetchall() == [("9", 8, 7, None, 0, None)]
+
+
+RUNS_OF_VERSION_3 = """
+    INSERT INTO openlineage.ol_run (run_key, run_id, job_namespace, job_name, job_key, status, start_time, end_time,
+        first_event_time, last_event_time)
+    SELECT ('00000000-0000-0000-0000-00000000000' || number)::uuid, 'r' || number, 'n', 'j', gen_random_uuid(), status,
+        began, ended, coalesce(began, ended), coalesce(ended, began)
+    FROM (VALUES (1, 'FAIL', timestamptz '2026-01-01 00:00Z', timestamptz '2026-01-01 01:00Z'),
+        (2, 'COMPLETE', timestamptz '2026-01-01 00:00Z', timestamptz '2026-01-01 01:00Z'),
+        (3, 'START', timestamptz '2026-01-01 00:00Z', NULL),
+        (4, 'FAIL', NULL, timestamptz '2026-01-01 01:00Z')) AS old (number, status, began, ended)"""
+
+
+def test_a_store_of_version_3_tells_outcomes(database_url: str) -> None:
+    """As far as its rows know of STARTs and FAILs; somebody's own view on ours, and on our functions, goes on."""
+    with connect(database_url) as connection:
+        connection.execute(VERSION_3.encode())
+        connection.execute(b"SET search_path TO openlineage;" + VIEWS_3.encode())
+        connection.execute(RUNS_OF_VERSION_3.encode())
+        connection.execute(b"CREATE VIEW failed AS SELECT execution_id FROM v_ol_execution WHERE outcome = 'FAIL'")
+        connection.execute(b"CREATE VIEW early AS SELECT execution_id FROM ol_execution('-infinity', '2026-01-02Z')")
+    engine = open_engine(database_url)
+    for _ in range(2):
+        LogStore(engine).create()
+    engine.dispose()
+    with connect(database_url) as connection:
+        outcomes = connection.execute(b"SELECT run_id, outcome FROM openlineage.ol_run ORDER BY 1").fetchall()
+        assert outcomes == [("r1", "FAIL"), ("r2", "COMPLETE"), ("r3", "RUNNING"), ("r4", "FAIL")]
+        for view, count in (("failed", 2), ("early", 4)):
+            assert connection.execute(f"SELECT count(*) FROM openlineage.{view}".encode()).fetchone() == (count,)
+        connection.execute(b"DROP VIEW openlineage.early")
+        connection.execute(b"SET search_path TO openlineage;" + (ROOT / "sql" / "views.sql").read_bytes())
+        query = b"SELECT proname FROM pg_proc WHERE proname ~ '^ol_.*_before_'"
+        assert connection.execute(query).fetchall() == []
 
 
 def test_the_sql_file_migrates_too(old_url: str, old_store: LogStore) -> None:

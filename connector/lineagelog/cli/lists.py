@@ -42,7 +42,8 @@ DatasetNamespace = Annotated[
     str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With datasets of that namespace.")
 ]
 Status = Annotated[
-    str | None, typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="Such as RUNNING, COMPLETE or FAIL.")
+    str | None,
+    typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="What came of the run: RUNNING, COMPLETE, FAIL …"),
 ]
 Limit = Annotated[
     int | None,
@@ -81,10 +82,10 @@ def _runs(
     csv: Csv = False,
 ) -> None:
     """List runs that had an event in the window."""
-    columns = ("first_event_time", "job_namespace", "job_name", "status", "duration", "run_id")
+    columns = ("first_event_time", "job_namespace", "job_name", "outcome", "status", "duration", "run_id")
     _list(
         session,
-        _View("runs", columns, _run_row),
+        _View("runs", columns, _run_row if json or csv else _told_run_row),
         lambda reader, window: reader.runs(
             window,
             job=job,
@@ -295,6 +296,11 @@ def _plain_row(row: Any) -> Mapping[str, Any]:
 def _run_row(run: Run) -> Mapping[str, Any]:
     span = run.end_time - run.start_time if run.start_time and run.end_time else None
     return {**_plain_row(run), "duration": span}
+
+
+def _told_run_row(run: Run) -> Mapping[str, Any]:
+    """For people: the status only where it is not what came of the run."""
+    return {**_run_row(run), "status": run.status if run.status != run.outcome else None}
 
 
 def _plain_event_row(event: EventRow) -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ _MARKS: Final = {
     "RUNNING": "cyan",
 }
 
-_UNBROKEN: Final = frozenset(("run_id", "status", "duration", "success", "id", "state"))
+_UNBROKEN: Final = frozenset(("run_id", "outcome", "status", "duration", "success", "id", "state"))
 """Columns of a table that are never broken: what people copy, and what is short."""
 
 

@@ -91,7 +91,8 @@ def _facts(run: Run) -> dict[str, Any]:
     return {
         "run": run.run_id,
         "job": f"{run.job_namespace or '(no namespace)'}  {run.job_name}",
-        "status": run.status,
+        "outcome": run.outcome,
+        "status": run.status if run.status != run.outcome else None,
         "start": run.start_time,
         "end": run.end_time,
         "duration": span,

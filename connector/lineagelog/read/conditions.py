@@ -68,11 +68,17 @@ class RunFilter:
         """The conditions on the columns of ol_run, or of an alias of it."""
         found = [*of_job(run, self._job, self._namespace), *self._bound.on(run)]
         if self._status is not None:
-            found.append(run.status == self._status.upper())
+            found.append(_came_to(run, self._status.upper()))
         if touched := of_dataset(self._datasets, *self._dataset):
             visible = self._bound.on_datasets(self._datasets)
             found.append(exists().where(self._datasets.run_id == run.run_id, *touched, *visible))
         return tuple(found)
+
+
+def _came_to(run: Columns, status: str) -> ColumnElement[bool]:
+    """Runs of an outcome; no outcome is START, so that this asks for those of which only a START is known."""
+    came_to: ColumnElement[bool] = (run.status if status == "START" else run.outcome) == status
+    return came_to
 
 
 def after(columns: tuple[ColumnElement[Any], ...], *, inclusive: bool = False) -> Conditions:

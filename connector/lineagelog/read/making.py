@@ -55,6 +55,6 @@ event: Final = _maker(EventRow, _fields(EventRow)[:-2], frozenset(("run_id", "ev
 def run(row: Any) -> Run:
     """A row of ol_run. The error's text is kept of any event, and shown of runs that did not end well."""
     made = _any_run(row)
-    if made.error_message is None or made.status in _WITH_ERROR:
+    if made.error_message is None or made.outcome in _WITH_ERROR:
         return made
     return structs.replace(made, error_message=None)

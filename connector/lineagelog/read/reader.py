@@ -63,7 +63,7 @@ class Reader:
         status: str | None = None,
         within: Iterable[str] | None = None,
     ) -> Listing[Run]:
-        """The runs that had an event in the window."""
+        """The runs that had an event in the window. ``status`` is the outcome; START: only a START is known."""
         run = self._schema.t(tables.RUN_TABLE).c
         bound = Bound(self._schema, within)
         wanted = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound).on(run)
@@ -84,7 +84,7 @@ class Reader:
     ) -> Listing[RunDataset]:
         """The datasets read or written by the runs that had an event in the window, each once.
 
-        ``status`` is the run's. ``direction`` is ``I`` or ``O``.
+        ``status`` is the run's, as in `runs`. ``direction`` is ``I`` or ``O``.
         """
         dataset = self._schema.t(tables.RUN_DATASET_TABLE).c
         wanted = list(of_dataset(dataset, dataset_name, dataset_namespace))

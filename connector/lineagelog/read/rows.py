@@ -36,6 +36,9 @@ class Run(Struct, frozen=True):
     job_name: str
     status: str
     """START, RUNNING, COMPLETE, FAIL, ABORT, OTHER (a type that OpenLineage does not know) or UNKNOWN (no type)."""
+    outcome: str
+    """What came of it: FAIL where a FAIL is later than the last START; else RUNNING where a START is later than every
+    COMPLETE, FAIL and ABORT; else the status."""
     start_time: datetime | None
     """Of the earliest START."""
     end_time: datetime | None

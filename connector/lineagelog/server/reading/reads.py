@@ -40,7 +40,9 @@ _DATASET: Final = (
     QueryParameter("dataset", "Dataset name"),
     QueryParameter("dataset_namespace", "Dataset namespace"),
 )
-_STATUS: Final = QueryParameter("status", "Status of the run", {"type": "string", "enum": list(STATUSES)})
+_STATUS: Final = QueryParameter(
+    "status", "What came of the run (START: only a START is known of it)", {"type": "string", "enum": list(STATUSES)}
+)
 _DIRECTION: Final = QueryParameter("direction", "I = input, O = output", {"type": "string", "enum": list(DIRECTIONS)})
 _SUCCESS: Final = QueryParameter("success", "Outcome of the assertion", {"type": "boolean"})
 _RUN_ID: Final = QueryParameter("run_id", "Run id, with any characters")

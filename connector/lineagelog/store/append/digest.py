@@ -57,6 +57,10 @@ def _run_order(register: Register) -> Order:
     return lambda values: tuple([low if v is None else v for v, low in zip(values, lows, strict=True)])
 
 
+def _later(mine: datetime | None, other: datetime | None) -> datetime | None:
+    return other if mine is None or (other is not None and other > mine) else mine
+
+
 def _itself(value: Any) -> Any:
     return value
 
@@ -71,7 +75,7 @@ _RUN: Final = (*(r for r in facts.RUN if r.places), *(r for r in facts.RUN if no
 _run_values: Final = attrgetter(*(register.member for register in _RUN if register.places))
 _event_values: Final = tuple([attrgetter(register.member) for register in _RUN if not register.places])
 _RUN_ORDERS: Final = tuple(map(_run_order, _RUN))
-_RUN_OWN: Final = 8
+_RUN_OWN: Final = 10
 """Columns of RunRow.values before the registers."""
 _RUN_COLUMNS: Final = [fact.name for register in facts.RUN for fact in register.columns]
 _RUN_PLACES: Final = tuple(
@@ -92,6 +96,8 @@ class RunRow:
         "job_name",
         "job_namespace",
         "last_event_time",
+        "last_fail_time",
+        "last_start_time",
         "run_id",
         "start_time",
         "status",
@@ -101,8 +107,9 @@ class RunRow:
         time = event.event_time
         self.run_id, self.job_namespace, self.job_name = event.run_id, event.job_namespace, event.job_name
         self.status = sighting.status
-        self.start_time = time if sighting.status == "START" else None
+        self.start_time = self.last_start_time = time if sighting.status == "START" else None
         self.end_time = time if sighting.status in _TERMINAL else None
+        self.last_fail_time = time if sighting.status == "FAIL" else None
         self.first_event_time = self.last_event_time = time
         self.carried: Carried = [None if value is None else (time, value) for value in _run_values(sighting)]
         for value_of in _event_values:
@@ -117,6 +124,8 @@ class RunRow:
             self.end_time = other.end_time
         if other.start_time is not None and (self.start_time is None or other.start_time < self.start_time):
             self.start_time = other.start_time
+        self.last_start_time = _later(self.last_start_time, other.last_start_time)
+        self.last_fail_time = _later(self.last_fail_time, other.last_fail_time)
         self.first_event_time = min(self.first_event_time, other.first_event_time)
         self.last_event_time = max(self.last_event_time, other.last_event_time)
         _merge(self.carried, other.carried, _RUN_ORDERS)
@@ -126,7 +135,7 @@ class RunRow:
         row: list[Any] = [*_NO_RUN]
         row[:_RUN_OWN] = (
             *(self.run_id, self.job_namespace, self.job_name, self.status, self.start_time, self.end_time),
-            *(self.first_event_time, self.last_event_time),
+            *(self.first_event_time, self.last_event_time, self.last_start_time, self.last_fail_time),
         )
         for slot, register in enumerate(self.carried):
             if register is None:

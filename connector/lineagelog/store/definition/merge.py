@@ -52,6 +52,8 @@ def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
         "end_time": func.greatest(d.end_time, x.end_time),
         "first_event_time": func.least(d.first_event_time, x.first_event_time),
         "last_event_time": func.greatest(d.last_event_time, x.last_event_time),
+        "last_start_time": func.greatest(d.last_start_time, x.last_start_time),
+        "last_fail_time": func.greatest(d.last_fail_time, x.last_fail_time),
     }
     for register in facts.RUN:
         newer = _newer(d, x, register)

@@ -7,7 +7,7 @@ must change in tables that are there, and rights.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -83,6 +83,13 @@ def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...
     )
 
 
+def _unless_there(table: str, column: str, *statements: str) -> str:
+    """Statements for a table that lacks a column, which the last of them brings."""
+    literal, done = table.replace("'", "''"), "; ".join(statements)
+    there = f"FROM pg_catalog.pg_attribute WHERE attrelid = '{literal}'::regclass AND attname = '{column}'"
+    return f"IF NOT EXISTS (SELECT {there} AND NOT attisdropped) THEN {done}; END IF"
+
+
 def _described(table: Qualified, name: str, columns: Iterable[str]) -> tuple[str, ...]:
     defined = tables.build("s").tables[f"s.{name}"].c
     comments = {each: (defined[each].comment or "").replace("'", "''") for each in columns}
@@ -99,12 +106,27 @@ def _forwarding_and_views(table: Qualified) -> tuple[str, ...]:
     )
 
 
+def _outcomes(table: Qualified) -> tuple[str, ...]:
+    """The last START and FAIL of runs, as far as their rows tell: `store rebuild` finds the others in the events."""
+    run, time = table(tables.RUN_TABLE), sql_type(facts.Kind.TIME)
+    changes = (
+        f"ALTER COLUMN last_start_time TYPE {time} USING start_time",
+        f"ALTER COLUMN last_fail_time TYPE {time} USING CASE WHEN status = 'FAIL' THEN end_time END",
+        f"ADD COLUMN outcome {sql_type(facts.Kind.TEXT)} GENERATED ALWAYS AS ({tables.OUTCOME}) STORED",
+    )
+    return (
+        *_added(table, tables.RUN_TABLE, f"last_start_time {time}", f"last_fail_time {time}"),
+        _unless_there(run, "outcome", f"ALTER TABLE {run} {', '.join(changes)}"),  # writes the table anew, once
+        *_described(table, tables.RUN_TABLE, ("outcome",)),
+    )
+
+
 _FACTS: Final = {tables.RUN_TABLE: facts.RUN, tables.RUN_DATASET_TABLE: facts.DATASET}
 _FACTS_DESCRIBED: Final = 3
 """The version from which on the columns of facts have comments."""
 
 
-def _with_facts(version: int, own: Step | None) -> Iterator[Step]:
+def _with_facts(version: int, own: tuple[Step, ...]) -> Iterator[Step]:
     """The steps of a version: the columns of its facts, one table at a time, so that no two locks are held; its own."""
     new = {name: [r for r in registers if r.since == version] for name, registers in _FACTS.items()}
     for name, registers in new.items():
@@ -113,7 +135,10 @@ def _with_facts(version: int, own: Step | None) -> Iterator[Step]:
         if version == _FACTS_DESCRIBED:
             old = [fact.name for r in _FACTS[name] if r.since < version for fact in r.columns]
             yield Step(version, f"comments of {name}", partial(_described, name=name, columns=old), is_last=False)
-    yield own or Step(version, f"facts: {', '.join(r.name for found in new.values() for r in found)}", lambda _: ())
+    brought = f"facts: {', '.join(r.name for found in new.values() for r in found)}"
+    steps = own or (Step(version, brought, lambda _: ()),)
+    yield from (replace(step, is_last=False) for step in steps[:-1])
+    yield steps[-1]
 
 
 def _facts_added(name: str, registers: list[facts.Register], table: Qualified) -> tuple[str, ...]:
@@ -127,11 +152,16 @@ def sql_type(kind: facts.Kind) -> str:
 
 
 _OWN: Final = {
-    2: Step(2, "offsets of Kafka partitions", _kafka_offsets),
-    3: Step(
-        3, "what forwarding has learnt of a target, what a purge took before it was sent, views", _forwarding_and_views
+    2: (Step(2, "offsets of Kafka partitions", _kafka_offsets),),
+    3: (
+        Step(
+            3,
+            "what forwarding has learnt of a target, what a purge took before it was sent, views",
+            _forwarding_and_views,
+        ),
     ),
+    4: (Step(4, "outcomes of runs", _outcomes),),
 }
-"""A later version is one more line, unless it only brings facts (`Register.since`)."""
+"""A later version is one more line, unless it only brings facts (`Register.since`); a step locks one table at most."""
 
-STEPS: Final = tuple(step for v in range(2, tables.VERSION + 1) for step in _with_facts(v, _OWN.get(v)))
+STEPS: Final = tuple(step for v in range(2, tables.VERSION + 1) for step in _with_facts(v, _OWN.get(v, ())))

@@ -580,6 +580,8 @@ _RUN_VALUES: Final = (
     "end_time",
     "first_event_time",
     "last_event_time",
+    "last_start_time",
+    "last_fail_time",
     *(fact.name for register in facts.RUN for fact in register.columns),
 )
 RUN_PARAMETERS: Final = ("run_id", "job_namespace", "job_name", *_RUN_VALUES)

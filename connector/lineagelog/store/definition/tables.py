@@ -32,7 +32,7 @@ from sqlalchemy.types import UserDefinedType
 from lineagelog.event import facts
 from lineagelog.event.facts import Kind
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store (`migrations.py`)."""
 
 EVENT_TABLE: Final = "ol_event"
@@ -80,6 +80,14 @@ class TransactionId(UserDefinedType[int]):
         """The type's name in DDL."""
         return "xid8"
 
+
+OUTCOME: Final = (
+    "CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' "
+    "WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' "
+    "ELSE status END"
+)
+"""What came of a run: FAIL where a FAIL is later than the last START; else RUNNING where a START is later than every
+COMPLETE, FAIL and ABORT; else the status. All are maxima of event times, so it is a function of the set of events."""
 
 TYPES: Final[dict[Kind, Any]] = {
     Kind.TEXT: Name,
@@ -154,6 +162,9 @@ def _run(metadata: MetaData) -> None:
         Column("end_time", Time, comment="latest COMPLETE, FAIL or ABORT"),
         Column("first_event_time", Time, nullable=False),
         Column("last_event_time", Time, nullable=False),
+        Column("last_start_time", Time, comment="latest START"),
+        Column("last_fail_time", Time, comment="latest FAIL"),
+        Column("outcome", Name, Computed(OUTCOME, persisted=True), comment="what came of it: go by this"),
         *carried(facts.RUN),
         Column(
             "last_hour",
