@@ -28,7 +28,7 @@ from lineagelog.kafka.cluster import KafkaCluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.metrics import WorkerMetrics
 from lineagelog.kafka.options import ConsumerOptions
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 SCHEMA = "bench"
 
@@ -69,7 +69,7 @@ def timed_consume(url: str, broker: Broker, topic: str, number: int) -> float:
             seen.append((time.perf_counter(), metrics.stored))
 
     ends = KafkaCluster(options).ends()
-    Worker(Door(LogStore(engine, SCHEMA)), options, stop=threading.Event(), until=ends, report=note).run()
+    Worker(Door(LogStore(Database(engine, SCHEMA))), options, stop=threading.Event(), until=ends, report=note).run()
     engine.dispose()
     seen = [(at, stored) for at, stored in seen if stored]
     (first, before), (last, after) = seen[0], seen[-1]

@@ -26,7 +26,7 @@ from benchmarks.generator import generate
 from benchmarks.writers import create_store
 from lineagelog.egeria.launch import own_jars
 from lineagelog.intake import Door
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ class Direct:
     def __init__(self, url: str, bodies: Sequence[bytes], schema: str = "bench direct") -> None:
         create_store(url, schema)
         self._engine = open_engine(url, pool_size=1)
-        self._door = Door(LogStore(self._engine, schema))
+        self._door = Door(LogStore(Database(self._engine, schema)))
         self._turns = batched(bodies, TURN)
 
     def turn(self) -> tuple[int, float]:

@@ -26,7 +26,7 @@ from benchmarks.writers import create_store
 from lineagelog.analysis import analyses
 from lineagelog.read import Window
 from lineagelog.read.analyses import ask
-from lineagelog.store import LogStoreSchema, open_engine
+from lineagelog.store import Database, open_engine
 
 SCHEMA: Final = "bench_executions"
 LIMIT: Final = 1.2
@@ -174,7 +174,7 @@ def ask_all(url: str, connection: psycopg.Connection[Any], rounds: int) -> list[
             for name, analysis in analyses().items():
                 values = {"dataset": "in_4", "dataset_namespace": "db"} if analysis.one_of else {}
                 clock = time.perf_counter()
-                answer = ask(engine, LogStoreSchema(SCHEMA), analysis, week, values, time_limit=timedelta(hours=1))
+                answer = ask(Database(engine, SCHEMA), analysis, week, values, time_limit=timedelta(hours=1))
                 times[name].setdefault(state, []).append(time.perf_counter() - clock)
                 count = len(answer.findings)
                 if findings.setdefault(name, count) != count:

@@ -20,14 +20,14 @@ from benchmarks.__main__ import database, settle
 from benchmarks.generator import generate
 from lineagelog.forward import Forwarder, open_sender, read_target
 from lineagelog.intake import Delivery, Door, load
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
 
 SERVE = """
 import sys
 from lineagelog.server import create_app, run_server
-from lineagelog.store import LogStore, open_engine
-store = LogStore(open_engine(sys.argv[1]))
+from lineagelog.store import Database, LogStore, open_engine
+store = LogStore(Database(open_engine(sys.argv[1])))
 run_server(create_app(store), port=0, on_ready=lambda url: print("ready", url, flush=True))
 """
 
@@ -46,7 +46,7 @@ def serving(url: str) -> Iterator[str]:
 
 def make_log(url: str) -> LogStore:
     """An empty log."""
-    store = LogStore(open_engine(url))
+    store = LogStore(Database(open_engine(url)))
     store.create()
     return store
 
@@ -63,7 +63,7 @@ def timed_forward(store: LogStore, target_url: str, name: str, *, redact: bool) 
     """Events per second of forwarding the whole log."""
     target = read_target(name, {"url": f"{target_url}/api/v1/lineage", "redact": redact})
     begun = time.perf_counter()
-    sent = Forwarder(Forwarding(store.engine, store.schema), target, open_sender).run()
+    sent = Forwarder(Forwarding(store.database), target, open_sender).run()
     assert sent.parked == 0
     return sent.delivered / (time.perf_counter() - begun)
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from benchmarks.generator import generate
 from benchmarks.writers import Appending, create_store
 from lineagelog.read import Reader, Window
-from lineagelog.store import LogStoreSchema, open_engine
+from lineagelog.store import Database, open_engine
 
 RUNS = 4_000
 WINDOW = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 12, 15, tzinfo=UTC))
@@ -35,7 +35,7 @@ def measure(url: str, heartbeats: int) -> Reads:
     engine = open_engine(url)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("VACUUM ANALYZE")
-    reader = Reader(engine, LogStoreSchema(schema))
+    reader = Reader(Database(engine, schema))
     kinds: dict[str, Callable[[Window], Iterable[object]]] = {
         "runs": reader.runs,
         "run datasets": reader.run_datasets,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from benchmarks.cpu import OfPostgres, of_process
 from lineagelog.logs import configure_logs
 from lineagelog.server import HttpServer, create_app
-from lineagelog.store import Appended, LogStore, Verdict, open_engine
+from lineagelog.store import Appended, Database, LogStore, Verdict, open_engine
 
 CONNECTIONS = (1, 8, 32, 128)
 
@@ -58,7 +58,7 @@ class Load:
 def _serve(url: str, schema: str, empty: bool, ready: Connection) -> None:
     configure_logs("warning", "json")
     engine = open_engine(url, pool_size=4)
-    store = (EmptyStore if empty else LogStore)(engine, schema)
+    store = (EmptyStore if empty else LogStore)(Database(engine, schema))
     HttpServer(create_app(store), host="127.0.0.1", port=0, on_ready=ready.send).run()
 
 

@@ -16,7 +16,7 @@ from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.intake import Delivery, Door, load
 from lineagelog.postgres.wire import column_type, copy_data
-from lineagelog.store import LogStore, LogStoreSchema, open_engine
+from lineagelog.store import Database, LogStore, LogStoreSchema, open_engine
 from lineagelog.store.append.digest import Digest
 from lineagelog.store.definition import schema as names
 from lineagelog.store.definition.schema import EVENT_COLUMNS, sql
@@ -161,7 +161,7 @@ class Appending:
 
     def __init__(self, url: str, schema: str, *, batch: int, connections: int) -> None:
         self._engine = open_engine(url, pool_size=connections)
-        self._store = LogStore(self._engine, schema)
+        self._store = LogStore(Database(self._engine, schema))
         self._store.append([])
         self._batch, self._connections = batch, connections
 
@@ -210,7 +210,7 @@ def create_store(url: str, schema: str) -> None:
     engine = open_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
-    store = LogStore(engine, schema)
+    store = LogStore(Database(engine, schema))
     store.create()
     with engine.begin() as connection:  # the naive writer makes no partitions; nobody else pays for these either
         for month in (11, 12):

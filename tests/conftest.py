@@ -22,7 +22,7 @@ from lineagelog.errors import EmbeddedError
 from lineagelog.postgres.binaries import BINARIES_VARIABLE
 from lineagelog.postgres.cluster import PORT, USER
 from lineagelog.postgres.embedded import EmbeddedPostgres
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 from .databases import Janitor
 from .support import EXAMPLES, ROOT
@@ -133,7 +133,7 @@ def store_template(new_database: NewDatabase) -> Iterator[str]:
     with new_database() as url:
         engine = open_engine(url)
         for name in ("openlineage", "a store"):
-            LogStore(engine, name).create()
+            LogStore(Database(engine, name)).create()
         engine.dispose()
         yield str(make_url(url).database)
 
@@ -155,7 +155,7 @@ def schema_name() -> str:
 def store(store_url: str, schema_name: str) -> Iterator[LogStore]:
     """An empty store of this test's own."""
     engine = open_engine(store_url, pool_size=6, connect_timeout=30)
-    yield LogStore(engine, schema_name)
+    yield LogStore(Database(engine, schema_name))
     engine.dispose()
 
 

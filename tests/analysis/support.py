@@ -111,4 +111,4 @@ def load(store: LogStore, *runs: list[Json]) -> None:
 
 def ask(store: LogStore, name: str, period: Window, **values: str) -> list[Finding]:
     """Run an analysis."""
-    return list(asking.ask(store.engine, store.schema, analysis_named(name), period, values).findings)
+    return list(asking.ask(store.database, analysis_named(name), period, values).findings)

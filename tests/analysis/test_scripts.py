@@ -13,7 +13,7 @@ from lineagelog.errors import InputError, StoreNotCreated
 from lineagelog.read.analyses import ask as ask_store
 from lineagelog.read.script import run_script, variables
 from lineagelog.resources import sql_text
-from lineagelog.store import LogStoreSchema, open_engine
+from lineagelog.store import Database, open_engine
 from tests.support import ROOT
 
 from .support import ask, dataset, day, load, run, window
@@ -72,7 +72,7 @@ def test_an_analysis_keeps_to_its_schema_and_cannot_write(store: LogStore) -> No
     )
     assert [each.n for each in found] == [3]
     with pytest.raises(Exception, match="read-only"):
-        run_script(store.engine, store.schema, "DELETE FROM ol_run WHERE run_id LIKE '50%' RETURNING 1", {})
+        run_script(store.database, "DELETE FROM ol_run WHERE run_id LIKE '50%' RETURNING 1", {})
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_unknown_analysis_and_a_store_that_is_not_there(database_url: str) ->
         analysis_named("nope")
     engine = open_engine(database_url)
     with pytest.raises(StoreNotCreated, match="store init"):
-        ask_store(engine, LogStoreSchema("openlineage"), analysis_named("schema-drift"), window(0, 1))
+        ask_store(Database(engine), analysis_named("schema-drift"), window(0, 1))
     engine.dispose()
 
 

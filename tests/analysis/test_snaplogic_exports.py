@@ -90,6 +90,6 @@ def test_a_table_that_is_replaced_shows_from_table_to_table(store: LogStore, nam
 def test_all_snaps_of_a_run_are_listed(store: LogStore) -> None:
     """The digest keeps them as they came: one run per Snap, below the pipeline's run."""
     load(store, executions("join", 1, VirtualNames.SNAPLOGIC))
-    runs = list(Reader(store.engine, store.schema).runs(window(0, 3)))
+    runs = list(Reader(store.database).runs(window(0, 3)))
     assert {run.status for run in runs} == {"COMPLETE"}
     assert len({run.parent_run_id for run in runs}) == 1

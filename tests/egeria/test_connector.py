@@ -17,7 +17,7 @@ from lineagelog.egeria.configuration import Defaults
 from lineagelog.egeria.connector import CallError
 from lineagelog.egeria.metrics import DaemonMetrics
 from lineagelog.postgres.embedded import EmbeddedPostgres
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from tests.support import connect, event, wait_until
 
 NOWHERE = "postgresql://me:s3cret@127.0.0.1:1/db"
@@ -30,7 +30,9 @@ class _Stores:
         self.own = own
 
     def open(self, address: str | None, schema: str, connect_timeout: int) -> LogStore:
-        return LogStore(open_engine(address or self.own, pool_size=3, connect_timeout=connect_timeout), schema)
+        return LogStore(
+            Database(open_engine(address or self.own, pool_size=3, connect_timeout=connect_timeout), schema)
+        )
 
     def ensure(self, store: LogStore) -> None:
         store.create()

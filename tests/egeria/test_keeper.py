@@ -21,7 +21,7 @@ from lineagelog.event.parse import parse
 from lineagelog.intake import Door
 from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.spool import Spool
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from tests.support import EXAMPLES, PATIENCE, connect, wait_until
 
 from .stubs import AWAY, Kept, body
@@ -38,7 +38,7 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
 
 
 def real_keeper(url: str, folder: Path, *, wait: float) -> tuple[Keeper, LogStore]:
-    store = LogStore(open_engine(url, pool_size=3, connect_timeout=3))
+    store = LogStore(Database(open_engine(url, pool_size=3, connect_timeout=3)))
 
     def ensure() -> None:
         store.create()

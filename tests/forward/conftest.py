@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from lineagelog.event.parse import parse
 from lineagelog.forward import Forwarder, ForwardTarget, open_sender, read_target
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.support import PATIENCE
 
@@ -42,7 +42,7 @@ def store_all(store: LogStore, bodies: Iterable[bytes]) -> None:
 
 
 def make_store(url: str) -> LogStore:
-    store = LogStore(open_engine(url, pool_size=30))
+    store = LogStore(Database(open_engine(url, pool_size=30)))
     store.create()
     return store
 
@@ -72,7 +72,7 @@ def other(other_url: str) -> Iterator[LogStore]:
 
 @pytest.fixture
 def forwarding(log: LogStore) -> Forwarding:
-    return Forwarding(log.engine, log.schema)
+    return Forwarding(log.database)
 
 
 @pytest.fixture

@@ -239,11 +239,11 @@ def test_lost_database_session_ends_a_run_and_a_follower_comes_back(
 FORWARD = """
 import sys
 from lineagelog.forward import Forwarder, open_sender
-from lineagelog.store import open_engine
+from lineagelog.store import Database, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.forward.conftest import quick_target
 print("ready", flush=True)
-Forwarder(Forwarding(open_engine(sys.argv[1])), quick_target(sys.argv[2], batch_size=5), open_sender).follow()
+Forwarder(Forwarding(Database(open_engine(sys.argv[1]))), quick_target(sys.argv[2], batch_size=5), open_sender).follow()
 """
 
 

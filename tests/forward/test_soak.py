@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 SERVE = """
 import sys
 from lineagelog.server import create_app, run_server
-from lineagelog.store import LogStore, open_engine
-store = LogStore(open_engine(sys.argv[1]))
+from lineagelog.store import Database, LogStore, open_engine
+store = LogStore(Database(open_engine(sys.argv[1])))
 run_server(create_app(store), port=int(sys.argv[2]), on_ready=lambda url: print(url, flush=True))
 """
 

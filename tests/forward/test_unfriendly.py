@@ -444,12 +444,12 @@ def test_answer_without_an_end(log: LogStore, forwarder: Make, part: bytes, is_f
 FOLLOW = """
 import sys
 from lineagelog.forward import Forwarder, open_sender
-from lineagelog.store import open_engine
+from lineagelog.store import Database, open_engine
 from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.forward.conftest import quick_target
 url, lanes = sys.argv[2], int(sys.argv[3])
 target = quick_target(url, batch_size=20, in_flight=lanes)
-Forwarder(Forwarding(open_engine(sys.argv[1])), target, open_sender).follow()
+Forwarder(Forwarding(Database(open_engine(sys.argv[1]))), target, open_sender).follow()
 """
 
 

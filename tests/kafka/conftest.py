@@ -24,7 +24,7 @@ from lineagelog.kafka.cluster import KafkaCluster
 from lineagelog.kafka.consumer import Worker
 from lineagelog.kafka.options import ConsumerOptions
 from lineagelog.postgres.embedded import EmbeddedPostgres
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store import Database, LogStore, Verifier, open_engine
 from lineagelog.store.ledgers.kafka_offsets import OffsetRow, offset_rows
 from tests.kafka_broker import Broker, kafka, launch, start
 from tests.support import COMMAND, PATIENCE, connect, wait_until
@@ -159,7 +159,7 @@ def count(store: LogStore, table: str = "ol_event") -> int:
 
 def ask(store: LogStore, query: str) -> list[tuple[Any, ...]]:
     """Rows, by a plain connection."""
-    with connect(store.engine.url.render_as_string(hide_password=False)) as connection:
+    with connect(store.database.url) as connection:
         return connection.execute(query.encode()).fetchall()
 
 
@@ -170,7 +170,7 @@ def letters(store: LogStore) -> list[tuple[str, str, str, int]]:
 
 
 def rows(store: LogStore) -> list[OffsetRow]:
-    return offset_rows(store.engine, store.schema)
+    return offset_rows(store.database)
 
 
 def positions(store: LogStore) -> dict[int, int]:
@@ -229,7 +229,7 @@ def consume_process(store: LogStore, topic: Topic, log: Path, *more: str, **sett
     command = [COMMAND, "consume", "--brokers", topic.broker.servers, "--topic", topic.name, "--log-format", "json"]
     for key, value in (QUICK | settings).items():
         command += ["--kafka-option", f"{key}={value}"]
-    url = store.engine.url.render_as_string(hide_password=False)
+    url = store.database.url
     with log.open("ab") as out:
         process = subprocess.Popen(
             [*command, "--database", url, *more], stdout=subprocess.PIPE, stderr=out, env=os.environ
@@ -254,7 +254,7 @@ class OwnPostgres:
     def __init__(self, server: EmbeddedPostgres) -> None:
         self.server = server
         engine = open_engine(server.url, pool_size=6, connect_timeout=3)
-        self.store = LogStore(engine)
+        self.store = LogStore(Database(engine))
         self.store.create()
 
     def signal(self, number: int) -> None:

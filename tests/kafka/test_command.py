@@ -37,7 +37,7 @@ from .conftest import (
 
 
 def url_of(store: LogStore) -> str:
-    return store.engine.url.render_as_string(hide_password=False)
+    return store.database.url
 
 
 def consume(store: LogStore, topic: Topic, *more: str, **variables: str) -> Ran:

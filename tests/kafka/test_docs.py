@@ -28,7 +28,7 @@ def test_the_commands(topic: Topic, store: LogStore, tmp_path: Path) -> None:
     first, second = ([*shlex.split(block)[1:]] for block in blocks("sh"))
     assert "--until-end" not in first
     topic.send([event(0)])
-    url = store.engine.url.render_as_string(hide_password=False)
+    url = store.database.url
     with consume_process(store, topic, tmp_path / "log") as running:
         wait_until(lambda: bool(running.said("claimed")))
     ours = {"openlineage.events": topic.name}
@@ -66,5 +66,5 @@ def test_the_metrics() -> None:
 def test_the_statement_that_lets_a_group_read_again(topic: Topic, store: LogStore) -> None:
     """The DELETE as printed is one that PostgreSQL takes."""
     (statement,) = re.findall(r"^    (DELETE .+);$", PAGE, re.MULTILINE)
-    with connect(store.engine.url.render_as_string(hide_password=False)) as connection:
+    with connect(store.database.url) as connection:
         assert connection.execute(statement.encode()).rowcount == 0

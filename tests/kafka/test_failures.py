@@ -124,7 +124,7 @@ def test_stop_while_the_broker_is_away(own_broker: OwnBroker, store: LogStore) -
 
 def test_a_fenced_worker_reads_again_what_it_could_not_store(topic: Topic, store: LogStore) -> None:
     """A claim by somebody else, of whom Kafka knows nothing: the batch is not stored, then claimed and read again."""
-    other = KafkaOffsets(store.engine, store.schema, "lineagelog", "somebody else")
+    other = KafkaOffsets(store.database, "lineagelog", "somebody else")
     with capture_logs() as logs, consuming(store, topic) as running:
         wait_until(lambda: has_claimed(running.worker))
         other.claim([Start(PartitionPlace(topic.name, 0), 0, 0, None)])

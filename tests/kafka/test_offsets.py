@@ -10,7 +10,7 @@ import pytest
 
 from lineagelog.errors import ClaimLost
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore
+from lineagelog.store import Database, LogStore
 from lineagelog.store.ledgers.kafka_offsets import (
     AdvancedBefore,
     Claim,
@@ -28,7 +28,7 @@ A, B = PartitionPlace("t", 0), PartitionPlace("t", 1)
 
 
 def offsets_of(store: LogStore, owner: str) -> KafkaOffsets:
-    return KafkaOffsets(store.engine, store.schema, "group", owner)
+    return KafkaOffsets(store.database, "group", owner)
 
 
 def claim_both(offsets: KafkaOffsets) -> dict[PartitionPlace, Claim]:
@@ -175,7 +175,7 @@ def test_schema_names_are_quoted(database_url: str) -> None:
     from lineagelog.store import open_engine
 
     engine = open_engine(database_url)
-    store = LogStore(engine, "100% %s")
+    store = LogStore(Database(engine, "100% %s"))
     store.create()
     offsets = offsets_of(store, "one")
     mine = claim_both(offsets)

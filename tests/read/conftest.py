@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import open_engine
+from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def large(new_database: NewDatabase, store_template: str) -> Iterator[LogStore]:
     """8,000 events of 200 jobs over 45 days from 18 May 2026."""
     with new_database(store_template) as url:
         engine = open_engine(url)
-        store = LogStore(engine, "a store")
+        store = LogStore(Database(engine, "a store"))
         for batch in batched(generate(EVENTS, seed=7, start=FIRST, days=45), 1000):
             store.append([parse(body) for body in batch])
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:

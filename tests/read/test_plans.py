@@ -12,6 +12,7 @@ from sqlalchemy import event, text
 from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import open_engine
 from lineagelog.read import Reader, Window
+from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Plans:
 
     def __init__(self, store: LogStore, options: str = "") -> None:
         self._engine, self._options = store.engine, f"(FORMAT JSON{options})"
-        self.reader = Reader(store.engine, store.schema)
+        self.reader = Reader(store.database)
 
     def of(self, read: Callable[[Reader], Any]) -> list[dict[str, Any]]:
         sent: list[tuple[str, Any]] = []
@@ -135,7 +136,7 @@ def two_runs(new_database: NewDatabase, store_template: str) -> Iterator[LogStor
     """One run with 2 events and one with 1,002, twenty days apart, among 2,000 others that end before."""
     with new_database(store_template) as url:
         engine = open_engine(url)
-        store = LogStore(engine)
+        store = LogStore(Database(engine))
         others = []
         for number in range(2000):
             time = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=20 * number)

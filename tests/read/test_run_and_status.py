@@ -16,6 +16,7 @@ from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import open_engine
 from lineagelog.read import Reader, Window
 from lineagelog.read import reader as reader_module
+from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore
 from lineagelog.store.upkeep.purge import purge
 
@@ -58,7 +59,7 @@ def test_one_run_in_full(store: LogStore) -> None:
             event(40, "COMPLETE", job={"name": "part"}),
         ]
     )
-    details = Reader(store.engine).run(RUN.upper(), content=True)
+    details = Reader(store.database).run(RUN.upper(), content=True)
     assert details is not None and details.run_id == RUN.lower()
     load, part = details.runs
     assert (load.job_namespace, load.status, load.error_message) == ("prod", "FAIL", "disk full")
@@ -73,21 +74,21 @@ def test_one_run_in_full(store: LogStore) -> None:
     assert [row.event_type for row in details.events] == ["START", "RUNNING", "COMPLETE", "FAIL"]
     assert not details.truncated and not details.assertions
     for unknown in ("", "nothing", "nul\0", RUN[:-1]):
-        assert Reader(store.engine).run(unknown) is None
-        assert list(Reader(store.engine).run_events(unknown)) == []
+        assert Reader(store.database).run(unknown) is None
+        assert list(Reader(store.database).run_events(unknown)) == []
 
 
 def test_an_error_is_not_shown_of_a_run_that_ended_well(store: LogStore) -> None:
     """A retry inside a run leaves its error behind; a run that is complete has none to show."""
     store.append([event(0, "RUNNING", errorMessage={"message": "try again"}), event(1, "COMPLETE")])
-    details = Reader(store.engine).run(RUN)
+    details = Reader(store.database).run(RUN)
     assert details is not None and details.runs[0].error_message is None
 
 
 def test_a_long_run_is_cut_and_streamed(store: LogStore) -> None:
     """At most as many events as asked for, and all of them as a stream, over the end of a month."""
     store.append([event(n * 60, "RUNNING") for n in range(1500)])
-    reader = Reader(store.engine)
+    reader = Reader(store.database)
     details = reader.run(RUN, limit=10)
     assert details is not None and details.truncated and len(details.events) == 10
     rows = list(reader.run_events(RUN))
@@ -98,7 +99,7 @@ def test_a_long_run_is_cut_and_streamed(store: LogStore) -> None:
 def test_streams_keep_memory_flat(large: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going through all events, runs and datasets takes a page's memory, not the window's."""
     monkeypatch.setattr("lineagelog.read.listing.PAGE", 200)
-    reader = Reader(large.engine, large.schema)
+    reader = Reader(large.database)
     for listing, least in (
         (reader.events(MONTHS), 8_000),
         (reader.runs(MONTHS), 3_000),
@@ -120,7 +121,7 @@ def test_streams_keep_memory_flat(large: LogStore, monkeypatch: pytest.MonkeyPat
 
 def test_no_transaction_stays_open_between_pages(large: LogStore) -> None:
     """A consumer that takes its time holds nothing in the database."""
-    stream = iter(Reader(large.engine, large.schema).runs(MONTHS))
+    stream = iter(Reader(large.database).runs(MONTHS))
     next(stream)
     with large.engine.connect() as connection:
         query = (
@@ -135,7 +136,7 @@ def test_content_is_read_in_bounded_portions(store: LogStore, monkeypatch: pytes
     odd = b'{"eventTime":"2026-06-01T00:00:30Z","run":{"runId":"odd"},"job":{"name":"n\\u0000"}}'
     store.append([*(event(n, "RUNNING") for n in range(20)), parse(odd)])
     monkeypatch.setattr(reader_module, "CONTENT_BYTES", 1500)
-    rows = list(Reader(store.engine).events(MONTHS, content=True))
+    rows = list(Reader(store.database).events(MONTHS, content=True))
     assert len(rows) == 21
     for row in rows:
         tree = json.loads(row.event or b"")
@@ -145,7 +146,7 @@ def test_content_is_read_in_bounded_portions(store: LogStore, monkeypatch: pytes
 
 def test_status_counts_what_is_there(store: LogStore) -> None:
     """The figures of a small store are exact, and an empty one has none."""
-    reader = Reader(store.engine)
+    reader = Reader(store.database)
     empty = reader.status()
     assert (empty.first_event_time, empty.last_received_at, empty.lag, empty.retention_floor) == (None,) * 4
     now = datetime.now(UTC)
@@ -177,7 +178,7 @@ def test_status_counts_what_is_there(store: LogStore) -> None:
 def test_status_of_a_larger_store_estimates(large: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large tables are not counted: PostgreSQL's estimate is near, and said to be one."""
     monkeypatch.setattr("lineagelog.read.status.COUNT_UP_TO", 0)
-    counts = Reader(large.engine, large.schema).status().counts
+    counts = Reader(large.database).status().counts
     assert not counts["ol_event"].exact and abs(counts["ol_event"].rows - 8_000) < 80
 
 
@@ -185,7 +186,7 @@ def test_a_store_that_is_not_there(database_url: str) -> None:
     """Reading without tables says what to run."""
     engine = open_engine(database_url)
     with pytest.raises(StoreNotCreated, match="lineagelog store init"):
-        Reader(engine).status()
+        Reader(Database(engine)).status()
     with pytest.raises(StoreNotCreated, match="lineagelog store init"):
-        list(Reader(engine).runs(MONTHS))
+        list(Reader(Database(engine)).runs(MONTHS))
     engine.dispose()

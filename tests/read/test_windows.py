@@ -78,7 +78,7 @@ def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window
     events = [event for event in (parse(json.dumps(body).encode()) for body in bodies) if isinstance(event, Event)]
     store.append(events)
     events = list({event.key: event for event in events}.values())
-    reader, seen = Reader(store.engine, store.schema), inside(window, events)
+    reader, seen = Reader(store.database), inside(window, events)
     runs = list(reader.runs(window))
     assert len(runs) == len(runs_of(seen)) and {stored(run) for run in runs} == runs_of(seen)
     assert [run.first_event_time for run in runs] == sorted(run.first_event_time for run in runs)
@@ -117,7 +117,7 @@ def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, A
     """A filtered listing is the unfiltered one, filtered; a missing namespace is chosen by ''."""
     empty(store)
     store.append([parse(json.dumps(body).encode()) for body in bodies])
-    reader = Reader(store.engine, store.schema)
+    reader = Reader(store.database)
     runs, datasets = list(reader.runs(window)), list(reader.run_datasets(window))
     touching = defaultdict(set)
     for row in datasets:
@@ -153,7 +153,7 @@ def test_the_statements_for_other_clients_give_the_same(
     """The window statements of the schema, without pages, give the same rows as the reader."""
     empty(store)
     store.append([parse(json.dumps(body).encode()) for body in bodies])
-    reader = Reader(store.engine, store.schema)
+    reader = Reader(store.database)
     bounds = {"window_start": window.start, "window_end": window.end}
     for name, fields in {"runs": 3, "run_datasets": 4, "assertions": 6, "tests": 4, "events": 4}.items():
         rows = list(getattr(reader, name)(window))
@@ -179,7 +179,7 @@ def event(run: str, minutes: int, kind: str = "RUNNING", job: str = "j") -> Even
 def test_where_events_are_purged_a_spanning_run_counts(store: LogStore) -> None:
     """A run that began before and ended after a window of purged events is taken to have had one in it."""
     store.append([event("spans", 0, "START"), event("spans", 600, "COMPLETE"), event("short", 700, "COMPLETE")])
-    reader, window = Reader(store.engine, store.schema), Window(at(120), at(180))
+    reader, window = Reader(store.database), Window(at(120), at(180))
     assert list(reader.runs(window)) == list(reader.run_datasets(window)) == []
     purge(store, at(150))
     assert [run.run_id for run in reader.runs(window)] == ["spans"]
@@ -189,7 +189,7 @@ def test_where_events_are_purged_a_spanning_run_counts(store: LogStore) -> None:
 
 def test_cursors_go_on_under_inserts(store: LogStore) -> None:
     """Rows that are there all the time come once and in order, however many are inserted between the pages."""
-    reader, window = Reader(store.engine, store.schema), Window(at(0), at(10_000))
+    reader, window = Reader(store.database), Window(at(0), at(10_000))
     store.append([event(f"old{n:03}", 10 * n) for n in range(100)])
     for name in ("runs", "run_datasets", "events"):
         listing = getattr(reader, name)(window)
@@ -210,7 +210,7 @@ def test_cursors_go_on_under_inserts(store: LogStore) -> None:
 def test_a_cursor_that_is_none_is_refused(store: LogStore) -> None:
     """Another list's cursor, a cut one, any other text: one line that says what to do."""
     store.append([event(f"r{n}", n) for n in range(3)])
-    reader, window = Reader(store.engine, store.schema), Window(at(0), at(10))
+    reader, window = Reader(store.database), Window(at(0), at(10))
     good = reader.runs(window).page(1).next
     assert good is not None
     texts = [

@@ -41,7 +41,7 @@ def serve(store: LogStore) -> Iterator[Serve]:
     with contextlib.ExitStack() as stack:
 
         def start(**options: Any) -> str:
-            app = create_app(store, reader=Reader(store.engine), **options)
+            app = create_app(store, reader=Reader(store.database), **options)
             return stack.enter_context(served(app)).url
 
         yield start

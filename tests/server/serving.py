@@ -6,7 +6,7 @@ import sys
 
 from lineagelog.read import Reader
 from lineagelog.server import create_app, run_server
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 
 def announce(url: str) -> None:
@@ -17,8 +17,8 @@ def announce(url: str) -> None:
 
 def main() -> None:
     """Serve the store of the database until a signal comes; say the URL when ready."""
-    store = LogStore(open_engine(sys.argv[1], connect_timeout=3))
-    app = create_app(store, reader=Reader(store.engine))
+    store = LogStore(Database(open_engine(sys.argv[1], connect_timeout=3)))
+    app = create_app(store, reader=Reader(store.database))
     run_server(app, port=0, stop_seconds=20, on_ready=announce)
 
 

@@ -13,7 +13,6 @@ import pytest
 from lineagelog.analysis import analyses
 from lineagelog.read import Reader
 from lineagelog.server import Limits, create_app
-from lineagelog.store import open_engine
 from lineagelog.store.ledgers.tokens import Tokens
 from tests.analysis.support import dataset, day, run
 from tests.support import connect, run_here
@@ -114,7 +113,7 @@ def test_an_unknown_analysis_is_404(url: str, name: str) -> None:
 
 def test_tokens(serve: Serve, store: LogStore) -> None:
     """Scope read; a token that is bound to namespaces is told why it is refused, and may see what there is."""
-    tokens = Tokens(store.engine, store.schema)
+    tokens = Tokens(store.database)
     made = {
         scope: {"Authorization": f"Bearer {tokens.create('t', [scope], namespaces=names)[0]}"}
         for scope, names in (("read", None), ("ingest", None), ("admin", ["shop"]))
@@ -154,10 +153,10 @@ def test_an_analysis_may_take_longer_than_other_reads(serve: Serve) -> None:
 @pytest.mark.usefixtures("endless")
 def test_nobody_waits_for_analyses(store: LogStore) -> None:
     """More analyses than there are threads: events are stored and lists answered while they run, two at a time."""
-    url, answers = store.engine.url.render_as_string(hide_password=False), []
-    engine = open_engine(url, pool_size=6)
+    url, answers = store.database.url, []
+    reading = store.database.with_own_pool(6)
     with (
-        served(create_app(store, reader=Reader(engine, store.schema))) as server,
+        served(create_app(store, reader=Reader(reading))) as server,
         connect(url, autocommit=True) as other,
     ):
 
@@ -184,7 +183,7 @@ def test_nobody_waits_for_analyses(store: LogStore) -> None:
         wait_until(end)
         for thread in threads:
             thread.join(60)
-    engine.dispose()
+    reading.dispose()
     assert answers == [503] * len(threads)
 
 

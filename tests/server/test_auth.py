@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def tokens(store: LogStore) -> Tokens:
-    return Tokens(store.engine, store.schema)
+    return Tokens(store.database)
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -48,9 +48,9 @@ def emit(client: OpenLineageClient, state: RunState, minute: int) -> None:
 @pytest.mark.parametrize("endpoint", ["api/v1/lineage", "openapi/openlineage/api/v1/lineage", "v1/openlineage/"])
 def test_openlineage_python_client(serve: Serve, store: LogStore, endpoint: str) -> None:
     """Its http transport with gzip and an api key, unmodified."""
-    token, _ = Tokens(store.engine, store.schema).create("airflow", ["ingest"])
+    token, _ = Tokens(store.database).create("airflow", ["ingest"])
     config = HttpConfig(
-        url=serve(tokens=Tokens(store.engine, store.schema)),
+        url=serve(tokens=Tokens(store.database)),
         endpoint=endpoint,
         auth=ApiKeyTokenProvider({"apiKey": token}),
         compression=HttpCompression.GZIP,

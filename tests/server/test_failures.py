@@ -16,7 +16,7 @@ import pytest
 from lineagelog.event.parse import parse
 from lineagelog.intake import GroupCommit, Submission
 from lineagelog.server import HttpServer, create_app
-from lineagelog.store import LogStore, LogStoreSchema, Verifier, open_engine
+from lineagelog.store import Database, LogStore, LogStoreSchema, Verifier, open_engine
 from tests.support import PATIENCE, connect, join, wait_until
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows
@@ -263,7 +263,7 @@ def test_store_that_is_not_created_is_503(database_url: str) -> None:
     from .conftest import served
 
     engine = open_engine(database_url)
-    with served(create_app(LogStore(engine))) as server:
+    with served(create_app(LogStore(Database(engine)))) as server:
         answer = request(server.url, LINEAGE, encoded())
         assert (answer.status, answer.json["reason"]) == (503, "not_stored")
         assert request(server.url, "/readyz").status == 503

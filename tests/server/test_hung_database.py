@@ -13,7 +13,7 @@ from lineagelog.errors import StoreUnavailable
 from lineagelog.postgres.connection import Connection
 from lineagelog.read import Reader
 from lineagelog.server import Limits, create_app
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from lineagelog.store.ledgers.tokens import Tokens
 from tests.proxy import Proxy, proxied
 from tests.support import PATIENCE, wait_until
@@ -34,10 +34,12 @@ def hanging(store_url: str, *, with_tokens: bool = False) -> Iterator[tuple[Prox
         writing, reading = open_engine(url, pool_size=3, patience=1), open_engine(url, pool_size=4, patience=1)
         stack.callback(writing.dispose)
         stack.callback(reading.dispose)
-        tokens, headers = Tokens(reading), {}
+        tokens, headers = Tokens(Database(reading)), {}
         if with_tokens:
             headers = {"Authorization": f"Bearer {tokens.create('t', ['admin'])[0]}"}
-        app = create_app(LogStore(writing), reader=Reader(reading), tokens=tokens, limits=Limits(patience=1))
+        app = create_app(
+            LogStore(Database(writing)), reader=Reader(Database(reading)), tokens=tokens, limits=Limits(patience=1)
+        )
         server = stack.enter_context(served(app))
         yield proxy, server.url, headers
         proxy.flow()
@@ -116,7 +118,7 @@ def test_a_silent_database_is_not_tried_again_by_every_request(
     )
     with proxied(store_url) as (proxy, url):
         engine = open_engine(url, pool_size=1, patience=1, connect_timeout=2)
-        through = LogStore(engine)
+        through = LogStore(Database(engine))
         assert through.check_version() > 0
         proxy.swallow()
         with pytest.raises(StoreUnavailable, match="answer"):

@@ -112,7 +112,7 @@ def test_names_of_64_kib(store: LogStore, part: str) -> None:
     name = part * (65536 // len(part.encode()))
     path = f"/n/{quote(name, safe='')}/d/{quote(name, safe='')}"
     assert asyncio.run(matched(path)) == {"namespace": name, "dataset": name}
-    app = create_app(store, reader=Reader(store.engine))
+    app = create_app(store, reader=Reader(store.database))
     status, answer = asyncio.run(ask(app, f"/api/v1/runs/{quote(name, safe='')}"))
     assert (status, answer["reason"]) == (404, "not_found")
     with served(app) as server:
@@ -145,7 +145,7 @@ def test_a_defect_of_a_read_is_500_and_counted(
         raise RuntimeError("secret of an event")
 
     monkeypatch.setattr(Reader, "status", broken)
-    with served(create_app(store, reader=Reader(store.engine), cors_origins=["*"])) as server:
+    with served(create_app(store, reader=Reader(store.database), cors_origins=["*"])) as server:
         answer = request(server.url, "/api/v1/status", headers={"Origin": "https://ui.example.org"})
         metrics = request(server.url, "/metrics").body.decode()
     assert (answer.status, answer.json["reason"]) == (500, "internal_error")
@@ -156,7 +156,7 @@ def test_a_defect_of_a_read_is_500_and_counted(
 
 def test_refused_reads_are_counted_by_route(serve: Serve, store: LogStore) -> None:
     """Also those without a token; what is at no route is other."""
-    tokens = Tokens(store.engine, store.schema)
+    tokens = Tokens(store.database)
     token, _ = tokens.create("t", ["read"])
     url = serve(tokens=tokens)
     headers = {"Authorization": f"Bearer {token}"}

@@ -138,8 +138,8 @@ def test_configured_origins_and_names(serve: Serve, store: LogStore) -> None:
 
 def test_with_tokens_the_token_decides(serve: Serve, store: LogStore) -> None:
     """Behind a proxy the Host is the proxy's; a page that holds a token may send, and without one nobody may."""
-    token, _ = Tokens(store.engine, store.schema).create("t", ["admin"])
-    url = serve(tokens=Tokens(store.engine, store.schema))
+    token, _ = Tokens(store.database).create("t", ["admin"])
+    url = serve(tokens=Tokens(store.database))
     headers = {"Host": "lineage.example.org", "Authorization": f"Bearer {token}"} | FOREIGN
     assert request(url, "/healthz", headers={"Host": "lineage.example.org"}).status == 200
     sent = request(url, LINEAGE, encoded(), headers=headers)
@@ -154,9 +154,9 @@ def test_the_first_token_opens_the_door_to_proxies(
 ) -> None:
     """Also when all that comes is addressed to the proxy's name."""
     monkeypatch.setattr("lineagelog.server.auth.FRESH", 0.0)
-    url = serve(tokens=Tokens(store.engine, store.schema))
+    url = serve(tokens=Tokens(store.database))
     assert request(url, LINEAGE, encoded(), headers={"Host": "lineage.example.org"}).status == 421
-    token, _ = Tokens(store.engine, store.schema).create("t", ["ingest"])
+    token, _ = Tokens(store.database).create("t", ["ingest"])
     headers = {"Host": "lineage.example.org", "Authorization": f"Bearer {token}"}
     assert request(url, LINEAGE, encoded(), headers=headers).status == 201
 
@@ -174,7 +174,7 @@ def test_not_exactly_one_host_is_400(url: str, hosts: list[str], method: str) ->
 
 def test_tokens_in_the_clear_are_warned_of(store: LogStore) -> None:
     """At the start, on an address beyond loopback without TLS; on loopback there is nothing to warn of."""
-    tokens = Tokens(store.engine, store.schema)
+    tokens = Tokens(store.database)
     tokens.create("t", ["ingest"])
     with capture_logs() as logs:
         HttpServer(create_app(store, tokens=tokens), host="0.0.0.0", port=0).close()

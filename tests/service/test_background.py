@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from lineagelog.service.background import Background, Task
-from lineagelog.store import LogStoreSchema, open_engine
+from lineagelog.store import Database, open_engine
 from lineagelog.store.ledgers.leadership import Leadership
 from tests.support import connect
 
@@ -68,7 +68,7 @@ def make(database_url: str) -> Iterator[Make]:
         def made(*tasks: Task, url: str = database_url) -> Background:
             engine = open_engine(url, pool_size=1)
             stack.callback(engine.dispose)
-            background = Background(Leadership(engine, LogStoreSchema("any")), tasks, look_seconds=0.05)
+            background = Background(Leadership(Database(engine, "any")), tasks, look_seconds=0.05)
             stack.callback(background.stop, 30)
             return background
 
@@ -153,7 +153,7 @@ def test_a_database_that_is_away_is_waited_for(make: Make, database_url: str) ->
 def test_the_session_of_a_leader_ends_soon_after_its_machine(database_url: str) -> None:
     """The database is told to look after the connection: a lock must not outlive a machine by hours."""
     engine = open_engine(database_url, pool_size=1)
-    with Leadership(engine, LogStoreSchema("any")).stand() as candidacy:
+    with Leadership(Database(engine, "any")).stand() as candidacy:
         assert candidacy.take({"one"}) == {"one"}
         (pid,) = _pids(database_url)
         assert pid

@@ -24,7 +24,7 @@ from lineagelog.errors import SettingsError, StoreNotCreated, StoreReadOnly, Sto
 from lineagelog.event.parse import parse
 from lineagelog.postgres.embedded import EmbeddedPostgres
 from lineagelog.read import Reader
-from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
+from lineagelog.store import Database, LogStore, LogStoreSchema, Verdict, Verifier, open_engine
 from lineagelog.store.ledgers.dead_letters import DeadLetters, Retried
 from lineagelog.store.upkeep.purge import purge
 from tests.support import ROOT
@@ -68,7 +68,7 @@ def test_dead_letters_are_kept_once_and_counted(store: LogStore) -> None:
 def test_schema_name_with_placeholders(database_url: str) -> None:
     """A schema may be called what a driver takes for a parameter: every part of the store works."""
     engine = open_engine(database_url)
-    store = LogStore(engine, "100% %s %(a)s :x; it's {0}")
+    store = LogStore(Database(engine, "100% %s %(a)s :x; it's {0}"))
     store.create()
     poison = event(2).replace(b'"rowCount": 2', b'"rowCount": 1e-200000')
     items = [parse(event(0)), parse(event(1)), parse(b"{"), replace(parse(event(2)), body=poison)]
@@ -81,7 +81,7 @@ def test_schema_name_with_placeholders(database_url: str) -> None:
         connection.execute(update(store.schema.t("ol_run")).values(status="broken"))
     assert len(list(Verifier(store).rebuild())) == 4
     assert list(Verifier(store).verify()) == []
-    assert Reader(engine, store.schema).status().partitions
+    assert Reader(store.database).status().partitions
     purged = purge(store, datetime(2026, 3, 2, tzinfo=UTC))
     assert (purged.events, purged.runs, purged.run_datasets) == (4, 4, 2)
     assert store.append([parse(event(0))]).expired == 1
@@ -112,7 +112,7 @@ def test_missing_tables_say_what_to_do(database_url: str) -> None:
     """Without tables the error names the command that makes them."""
     engine = open_engine(database_url)
     with pytest.raises(StoreNotCreated, match="lineagelog store init"):
-        LogStore(engine).append([parse(event(1))])
+        LogStore(Database(engine)).append([parse(event(1))])
     engine.dispose()
 
 
@@ -128,7 +128,7 @@ def test_unreachable_database_is_unavailable_and_hides_the_password() -> None:
     """Nobody listens: one line, without the password."""
     engine = open_engine("postgresql://me:s3cret@127.0.0.1:1/none", connect_timeout=2)
     with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
-        LogStore(engine).append([parse(event(1))])
+        LogStore(Database(engine)).append([parse(event(1))])
     assert "s3cret" not in str(caught.value)
 
 
@@ -146,7 +146,7 @@ def test_invalid_schema_names(name: str) -> None:
 def test_unusual_schema_names_work(database_url: str, name: str) -> None:
     """Every valid name makes a store of its own, twice over."""
     engine = open_engine(database_url, pool_size=2)
-    store = LogStore(engine, name)
+    store = LogStore(Database(engine, name))
     store.create()
     store.create()
     assert store.append([parse(event(1)), parse(event(2))]).stored == 2
@@ -157,7 +157,7 @@ def test_unusual_schema_names_work(database_url: str, name: str) -> None:
 def test_several_stores_share_a_database(database_url: str) -> None:
     """Two stores in one database know nothing of each other."""
     engine = open_engine(database_url, pool_size=2)
-    stores = [LogStore(engine, name) for name in ("one", "two")]
+    stores = [LogStore(Database(engine, name)) for name in ("one", "two")]
     for store in stores:
         store.create()
     assert stores[0].append([parse(event(1))]).stored == 1
@@ -194,13 +194,13 @@ def test_kill_9_loses_nothing_acknowledged(rounds: int) -> None:
     try:
         with EmbeddedPostgres(base / "data") as server:
             engine = open_engine(server.url)
-            LogStore(engine).create()
+            LogStore(Database(engine)).create()
             engine.dispose()
             acknowledged = 0
             for _ in range(rounds):
                 acknowledged = kill_round(server.url, server, acknowledged, chance)
             engine = open_engine(server.url, pool_size=1)
-            store = LogStore(engine)
+            store = LogStore(Database(engine))
             with psycopg.connect(server.dsn) as connection:
                 found = connection.execute(
                     "SELECT count(*), count(DISTINCT event_hash) FROM openlineage.ol_event WHERE event_time <= %s",

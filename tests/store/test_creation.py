@@ -11,7 +11,7 @@ import pytest
 
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store import Database, LogStore, Verifier, open_engine
 from lineagelog.store.definition import creation, tables
 from tests.support import COMMAND, PATIENCE, connect, encode, event, run_here
 
@@ -54,7 +54,7 @@ class Writers:
 
     def _write(self, writer: int) -> None:
         engine = open_engine(self._url, pool_size=1)
-        store = LogStore(engine)
+        store = LogStore(Database(engine))
         try:
             while not self._stop.is_set():
                 number = next(self._numbers)

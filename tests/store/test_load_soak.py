@@ -11,7 +11,7 @@ from benchmarks.generator import generate
 
 from lineagelog.intake import Delivery, Door, load
 from lineagelog.postgres.embedded import EmbeddedPostgres
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store import Database, LogStore, Verifier, open_engine
 
 pytestmark = pytest.mark.long
 
@@ -30,7 +30,7 @@ def load_and_watch(events: int) -> tuple[int, list[int]]:
     try:
         with EmbeddedPostgres(base / "data") as server:
             engine = open_engine(server.url)
-            store = LogStore(engine)
+            store = LogStore(Database(engine))
             store.create()
             deliveries = (Delivery(body, "") for body in generate(events))
             stored, memory = 0, []

@@ -16,7 +16,7 @@ import pytest
 from lineagelog.errors import StoreReadOnly, StoreTooNew
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader
-from lineagelog.store import LogStore, LogStoreSchema, Verdict, Verifier, open_engine
+from lineagelog.store import Database, LogStore, LogStoreSchema, Verdict, Verifier, open_engine
 from lineagelog.store.definition import migrations, tables
 from tests.support import PATIENCE, ROOT, connect, encode, event, run_here
 
@@ -48,7 +48,7 @@ def old_url(database_url: str) -> str:
 @pytest.fixture
 def old_store(old_url: str) -> Iterator[LogStore]:
     engine = open_engine(old_url, pool_size=3)
-    yield LogStore(engine)
+    yield LogStore(Database(engine))
     engine.dispose()
 
 
@@ -79,12 +79,12 @@ def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, o
     assert everything(old_url) == before
     assert old_store.check_version() == tables.VERSION
     assert list(Verifier(old_store).verify()) == []
-    assert Reader(old_store.engine).status().counts["ol_event"].rows == 9
+    assert Reader(old_store.database).status().counts["ol_event"].rows == 9
     appended = old_store.append([parse(BODIES[0]), parse(encode(event("new")))])
     assert appended.verdicts == (Verdict.DUPLICATE, Verdict.STORED)
     with new_database() as url:
         engine = open_engine(url)
-        LogStore(engine).create()
+        LogStore(Database(engine)).create()
         engine.dispose()
         assert without_months(url) == without_months(old_url)
     old_store.create()
@@ -109,7 +109,7 @@ def test_a_store_of_version_2_keeps_its_cursors(database_url: str, new_database:
     with new_database() as url:
         for each in (database_url, url):
             engine = open_engine(each)
-            LogStore(engine).create()
+            LogStore(Database(engine)).create()
             engine.dispose()
         assert without_months(url) == without_months(database_url)
     with connect(database_url) as connection:
@@ -199,8 +199,8 @@ def test_rights_come_along(old_url: str, old_store: LogStore) -> None:
 
 _CREATE = """
 import sys
-from lineagelog.store import LogStore, open_engine
-store = LogStore(open_engine(sys.argv[1]))
+from lineagelog.store import Database, LogStore, open_engine
+store = LogStore(Database(open_engine(sys.argv[1])))
 sys.stdin.readline()
 store.create()
 print(store.check_version())
@@ -290,7 +290,7 @@ def test_read_only_database_is_told(old_url: str) -> None:
         connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'.encode())
     engine = open_engine(old_url)
     with pytest.raises(StoreReadOnly):
-        LogStore(engine).create()
+        LogStore(Database(engine)).create()
     engine.dispose()
     with connect(old_url) as connection:
         assert connection.execute(b"SELECT version FROM openlineage.ol_store").fetchone() == (1,)

@@ -10,7 +10,7 @@ from psycopg import errors
 
 from lineagelog.event.parse import parse
 from lineagelog.postgres.pipeline import Prepared, StatementPipeline
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def test_large_parameters_do_not_block(connection: psycopg.Connection[Any]) -> N
 def test_deallocated_statements_are_prepared_again(database_url: str) -> None:
     """Somebody who deallocates everything costs an append one more try."""
     engine = open_engine(database_url, pool_size=1)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     store.create()
     body = b'{"eventTime":"2026-01-01T00:00:0%dZ","run":{"runId":"r"},"job":{"name":"j"}}'
     assert store.append([parse(body % 1)]).stored == 1
@@ -80,7 +80,7 @@ def test_deallocated_statements_are_prepared_again(database_url: str) -> None:
 def test_lost_connection_is_replaced(database_url: str) -> None:
     """A connection that the server ended is dropped; the append goes through on another."""
     engine = open_engine(database_url, pool_size=1)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     store.create()
     body = b'{"eventTime":"2026-01-01T00:00:0%dZ","run":{"runId":"r"},"job":{"name":"j"}}'
     store.append([parse(body % 1)])

@@ -25,7 +25,7 @@ from lineagelog.event.parse import parse
 from lineagelog.postgres.connection import Connection
 from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
-from lineagelog.store import LogStore, Verdict, Verifier, open_engine, purge
+from lineagelog.store import Database, LogStore, Verdict, Verifier, open_engine, purge
 from lineagelog.store.ledgers.forwarding import Forwarding
 from tests.support import PATIENCE, connect, encode, event, run_here, serve_process, wait_until
 
@@ -127,7 +127,7 @@ def pooled_url(pooler: Pooler, store_url: str) -> str:
 @pytest.fixture
 def pooled(pooled_url: str) -> Iterator[LogStore]:
     engine = open_engine(pooled_url, pool_size=4)
-    yield LogStore(engine)
+    yield LogStore(Database(engine))
     engine.dispose()
 
 
@@ -147,7 +147,7 @@ def test_many_clients_take_turns(pooled_url: str, pooled: LogStore, store: LogSt
 
     def append(number: int) -> list[Verdict]:
         engine = open_engine(pooled_url, pool_size=2)
-        writer = LogStore(engine)
+        writer = LogStore(Database(engine))
         found = [verdict for batch in batches[number % 3 :: 3] for verdict in writer.append(map_parse(batch)).verdicts]
         engine.dispose()
         return found
@@ -157,7 +157,7 @@ def test_many_clients_take_turns(pooled_url: str, pooled: LogStore, store: LogSt
     count = sum(map(len, batches))
     assert verdicts.count(Verdict.STORED) == verdicts.count(Verdict.DUPLICATE) == count
     for reading in (pooled, store):
-        reader = Reader(reading.engine)
+        reader = Reader(reading.database)
         assert len(list(reader.runs(_WINDOW))) == len(list(reader.run_datasets(_WINDOW))) == count
         assert reader.event_summary(_WINDOW).event_count == count
         assert reader.status().counts["ol_event"].rows == count
@@ -172,7 +172,7 @@ def test_dead_letters_and_refusals(pooled: LogStore) -> None:
     """What is refused by parsing is kept, too."""
     appended = pooled.append([parse(b"{"), *map_parse(bodies(1))], positions=["1", "2"])
     assert (appended.dead, appended.stored) == (1, 1)
-    assert Reader(pooled.engine).status().dead_letters == {"new": 1}
+    assert Reader(pooled.database).status().dead_letters == {"new": 1}
 
 
 def test_rebuild_works(pooled: LogStore, store_url: str) -> None:
@@ -210,7 +210,7 @@ def test_hostile_surroundings(pooled: LogStore, store_url: str, surround: Callab
         body = encode(event("merged", kind, eventTime=f"2026-03-01T{hour:02}:00:00Z"))
         assert pooled.append([parse(body), parse(b"{")]).verdicts == (Verdict.STORED, Verdict.DEAD)
     assert pooled.append(map_parse(bodies(120))).stored == 120
-    (run,) = Reader(pooled.engine).runs(_WINDOW, status="FAIL")
+    (run,) = Reader(pooled.database).runs(_WINDOW, status="FAIL")
     assert run.last_event_time == datetime(2026, 3, 1, 9, tzinfo=UTC)
     assert list(Verifier(pooled).verify()) == []
     with admin(store_url) as connection:
@@ -260,7 +260,7 @@ def test_what_needs_a_session_says_so(pooled: LogStore, pooled_url: str, store_u
     """Locks that outlast a transaction are not to be had: one clear line instead of two purges at once."""
     for call in (
         lambda: purge(pooled, datetime(2026, 3, 1, tzinfo=UTC)),
-        lambda: Forwarding(pooled.engine).lease("target").__enter__(),
+        lambda: Forwarding(pooled.database).lease("target").__enter__(),
     ):
         with pytest.raises(SettingsError, match="session pooling"):
             call()
@@ -282,7 +282,7 @@ def test_session_pooling(pooler: Pooler, store_url: str) -> None:
     """A pool of sessions is not to be told from one of transactions, so the URL says it; then all works."""
     url = pooler.url(store_url, pooling="session")
     engine = open_engine(url, pool_size=1)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     assert store.append(map_parse(bodies(3))).stored == 3
     assert purge(store, datetime(2026, 4, 1, tzinfo=UTC)).events == 3
     engine.dispose()
@@ -305,7 +305,7 @@ def test_pooling_is_one_of_three() -> None:
 def round_trips(engine_url: str, tmp_path: Path, batch: list[bytes]) -> int:
     """How often one append waits for the database, once its connection is warm: each wait ends in ReadyForQuery."""
     engine = open_engine(engine_url, pool_size=1)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     store.append(map_parse(bodies(1, first=10**6)))
     trace = tmp_path / f"trace-{threading.get_ident()}-{len(list(tmp_path.iterdir()))}"
     with driver_connection(engine) as connection:

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from lineagelog.errors import StoreError
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
+from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore, Verdict
 from lineagelog.store.definition.schema import sql
 from lineagelog.store.upkeep.purge import Purged, purge
@@ -119,11 +120,11 @@ def partitions(store: LogStore) -> set[str]:
 def test_an_expired_event_makes_no_partition(store: LogStore) -> None:
     """Neither in a process that has not looked at the floor yet, nor in one that knows an older one."""
     store.append([event("new", NEW)])
-    beside = LogStore(store.engine, store.schema)
+    beside = LogStore(store.database)
     purge(store, CUTOFF)
     before = partitions(store)
 
-    for writer in (beside, store, LogStore(store.engine, store.schema)):
+    for writer in (beside, store, LogStore(store.database)):
         appended = writer.append([event("old", "2021-05-01T00:00:00Z"), event("older", "2020-05-01T00:00:00Z")])
         assert appended.verdicts == (Verdict.EXPIRED, Verdict.EXPIRED)
     assert partitions(store) == before
@@ -131,7 +132,7 @@ def test_an_expired_event_makes_no_partition(store: LogStore) -> None:
 
 def test_older_events_are_expired_from_then_on(store: LogStore) -> None:
     """A writer that knew the store before the purge stores nothing older any more, and all that is newer."""
-    writer = LogStore(store.engine, store.schema)
+    writer = LogStore(store.database)
     writer.append([event("done", OLD)])
     purge(store, CUTOFF)
     late = event("done", "2026-01-11T00:00:00Z")
@@ -179,7 +180,7 @@ def test_the_statements_delete_the_same(
     store: LogStore, items: list[dict[str, Any]], day: tuple[int, int, int], batch: int
 ) -> None:
     """The purge statements of the schema, run one after the other, leave the same events and digest rows."""
-    twin = LogStore(store.engine, "twin")
+    twin = LogStore(Database(store.engine, "twin"))
     twin.create()
     empty(store, twin)
     events = [parse(json.dumps(tree).encode()) for tree in items]
@@ -201,7 +202,7 @@ def test_the_statements_delete_the_same(
 
 def test_one_purger_at_a_time(store: LogStore) -> None:
     """A second purge of the same store is refused in one line; another store's is not; afterwards it may run."""
-    other = LogStore(store.engine, "other")
+    other = LogStore(Database(store.engine, "other"))
     other.create()
     store.append([event("done", OLD)])
     seen = []
@@ -240,7 +241,7 @@ def test_a_month_in_use_is_deleted_row_by_row(store: LogStore, monkeypatch: pyte
 
 def test_a_writer_that_knew_a_deleted_schema_sends_it_again(store: LogStore) -> None:
     """Schemas that only purged runs had are deleted, and a writer that had sent one before does so again."""
-    writer = LogStore(store.engine, store.schema)
+    writer = LogStore(store.database)
     writer.append([event("done", OLD, schema="s")])
     assert purge(store, CUTOFF).schema_versions == 1
     assert not rows(store, "ol_schema_version")
@@ -255,7 +256,7 @@ def test_a_schema_sent_during_the_purge_stays(store: LogStore) -> None:
     The writer sends it while the purge is at work and lets go of it at once; nothing refers to it when the purge
     looks. Then the writer, who remembers it as stored, refers to it again.
     """
-    writer = LogStore(store.engine, store.schema)
+    writer = LogStore(store.database)
     store.append([event("done", OLD, schema="s"), event("done", OLD, job="b", schema="only old")])
     seen: list[str] = []
 
@@ -298,7 +299,7 @@ def test_purging_while_two_writers_append(store: LogStore) -> None:
     stop = threading.Event()
 
     def write(number: int) -> None:
-        writer = LogStore(store.engine, store.schema)
+        writer = LogStore(store.database)
         try:
             for step in range(10_000):
                 if stop.is_set() and step > 20:
@@ -386,7 +387,7 @@ def test_all_steps_are_stopped_after(store: LogStore, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("after", range(STEPS))
 def test_a_purge_that_is_stopped(store: LogStore, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """At every point verify finds nothing and rebuild changes nothing, also with new events; the next purge ends it."""
-    whole = LogStore(store.engine)
+    whole = LogStore(Database(store.engine))
     filled(store, whole)
     purge(whole, CUTOFF, batch=2)
     with monkeypatch.context() as patch, pytest.raises(_StoppedError):
@@ -411,7 +412,7 @@ def test_a_stopped_purge_is_ended_by_one_with_an_older_cut_off(
     store: LogStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What lies before the floor is half gone already: it goes as a whole."""
-    whole = LogStore(store.engine)
+    whole = LogStore(Database(store.engine))
     filled(store, whole)
     purge(whole, CUTOFF)
     with monkeypatch.context() as patch, pytest.raises(_StoppedError):

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from lineagelog.event.model import Reason, Rejected
 from lineagelog.event.parse import parse
 from lineagelog.intake import split
-from lineagelog.store import LogStore, Verdict, Verifier, open_engine
+from lineagelog.store import Database, LogStore, Verdict, Verifier, open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Store(LogStore):
 @pytest.fixture
 def store(store_url: str) -> Iterator[Store]:
     engine = open_engine(store_url, pool_size=2)
-    store = Store(engine)
+    store = Store(Database(engine))
     yield store
     assert list(Verifier(store).verify()) == []
     engine.dispose()

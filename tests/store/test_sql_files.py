@@ -15,6 +15,7 @@ from sqlalchemy import text
 from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import open_engine
+from lineagelog.store import Database
 from lineagelog.store.append.digest import Digest
 from lineagelog.store.append.log import LogStore
 from lineagelog.store.definition import generate
@@ -48,7 +49,7 @@ def test_schema_sql_makes_what_create_makes(database_url: str) -> None:
         connection.execute("DROP SCHEMA openlineage CASCADE")
         connection.commit()
     engine = open_engine(database_url)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     store.create()
     engine.dispose()
     with connect(database_url) as connection:
@@ -107,7 +108,7 @@ def write_by_hand(connection: psycopg.Connection, event: Event, sql: dict[str, s
 @pytest.fixture
 def stores(database_url: str) -> Iterator[tuple[LogStore, LogStore]]:
     engine = open_engine(database_url)
-    pair = LogStore(engine, "openlineage"), LogStore(engine, "twin")
+    pair = LogStore(Database(engine, "openlineage")), LogStore(Database(engine, "twin"))
     for store in pair:
         store.create()
     with engine.connect() as connection:

@@ -13,7 +13,7 @@ from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
 from lineagelog.read.script import run_script
 from lineagelog.resources import sql_text
-from lineagelog.store import DeadLetters, LogStore, Tokens, Verifier, open_engine, purge
+from lineagelog.store import Database, DeadLetters, LogStore, Tokens, Verifier, open_engine, purge
 from lineagelog.store.ledgers.forwarding import START, Forwarding, Selection
 from tests.support import ROOT, connect, encode, event, run_here
 
@@ -47,15 +47,15 @@ def fill(store: LogStore) -> list[Any]:
     for number, batch in enumerate(bodies()):
         told += [store.append([parse(body) for body in batch], positions=[f"{number}"] * len(batch)).verdicts]
         told += [store.append([parse(body) for body in batch], positions=[f"{number}"] * len(batch)).verdicts]
-    text, token = Tokens(store.engine, store.schema).create("a\\b", ["read"], namespaces=["NULL", "x"])
-    grant = Tokens(store.engine, store.schema).check(text)
+    text, token = Tokens(store.database).create("a\\b", ["read"], namespaces=["NULL", "x"])
+    grant = Tokens(store.database).check(text)
     assert grant is not None
     return [*told, token.scopes, token.namespaces, grant.allows("read", "NULL"), DeadLetters(store).retry(parse)]  # type: ignore[arg-type]
 
 
 def read(store: LogStore) -> list[Any]:
     """All that is read, without the times and numbers of arrival."""
-    reader = Reader(store.engine, store.schema)
+    reader = Reader(store.database)
     window = Window(datetime(2026, 3, 1, 8, tzinfo=UTC), datetime(2026, 3, 1, 12, tzinfo=UTC))
     lists = [
         *(reader.runs(window), reader.runs(window, status="FAIL"), reader.runs(window, dataset_name="out")),
@@ -65,7 +65,7 @@ def read(store: LogStore) -> list[Any]:
     details = reader.run("NULL", content=True)
     assert details is not None
     status = reader.status()
-    page = Forwarding(store.engine, store.schema).page(START, Selection(namespaces=("te%",)), limit=10, max_bytes=10**9)
+    page = Forwarding(store.database).page(START, Selection(namespaces=("te%",)), limit=10, max_bytes=10**9)
     values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02"}
     bad = {"dataset": "out", "dataset_namespace": "db\\"}
     return [
@@ -75,7 +75,7 @@ def read(store: LogStore) -> list[Any]:
         [(each.run_id, each.event_time, each.body) for each in page.events],
         *(
             run_script(
-                store.engine, store.schema, sql_text(each.script), values | each.values(bad if each.one_of else {})
+                store.database, sql_text(each.script), values | each.values(bad if each.one_of else {})
             )
             for each in analyses().values()
         ),
@@ -109,7 +109,7 @@ def whole_story(url: str) -> list[Any]:
     """Make a store, write, read, purge: all that is seen on the way."""
     engine = open_engine(url, pool_size=2)
     try:
-        store = LogStore(engine)
+        store = LogStore(Database(engine))
         store.create()
         story = [catalog(url), fill(store), stored(url), read(store)]
         with admin(url) as connection:
@@ -153,7 +153,7 @@ def test_the_sql_file_defines_the_same(
 def test_temporary_tables_hide_nothing(store_url: str) -> None:
     """Tables of the session with the names of ours, and of the catalogue's, are not ours."""
     engine = open_engine(store_url, pool_size=1)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     with driver_connection(engine) as connection:
         for name in ("ol_event", "ol_run", "ol_run_dataset", "ol_store", "pg_class", "pg_namespace", "pg_inherits"):
             connection.execute(f"CREATE TEMP TABLE {name} (nothing int)".encode())
@@ -164,7 +164,7 @@ def test_temporary_tables_hide_nothing(store_url: str) -> None:
     purge(store, datetime(2026, 3, 1, 9, tzinfo=UTC))
     engine.dispose()
     with_none = open_engine(store_url)
-    assert told[-1] == list(Verifier(LogStore(with_none)).verify()) == []
+    assert told[-1] == list(Verifier(LogStore(Database(with_none))).verify()) == []
     with_none.dispose()
 
 

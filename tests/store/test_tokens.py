@@ -26,7 +26,7 @@ class Clock:
 
 def test_a_token_grants_its_scopes(store: LogStore) -> None:
     """A token allows what it was made for, in its namespaces; admin allows all; others get nothing."""
-    tokens = Tokens(store.engine)
+    tokens = Tokens(store.database)
     assert not tokens.any()
     text_of, listed = tokens.create("airflow", ["ingest"], namespaces=["prod", "dev"])
     admin, _ = tokens.create("boss", ["admin"])
@@ -48,7 +48,7 @@ def test_a_token_grants_its_scopes(store: LogStore) -> None:
 
 def test_the_token_itself_is_not_stored(store: LogStore) -> None:
     """Who reads the table cannot use what is there."""
-    secret, _ = Tokens(store.engine).create("airflow", ["ingest"])
+    secret, _ = Tokens(store.database).create("airflow", ["ingest"])
     with store.engine.connect() as connection:
         row = connection.execute(text("SELECT t::text FROM openlineage.ol_token t")).scalar_one()
     assert secret not in row and secret.removeprefix("llg_") not in row
@@ -57,7 +57,7 @@ def test_the_token_itself_is_not_stored(store: LogStore) -> None:
 def test_a_revocation_takes_effect_within_seconds(store: LogStore) -> None:
     """Another process asks the database again after a few seconds, not at every request; here it ends at once."""
     clock = Clock()
-    here, elsewhere = Tokens(store.engine, clock=clock), Tokens(store.engine, clock=clock)
+    here, elsewhere = Tokens(store.database, clock=clock), Tokens(store.database, clock=clock)
     secret, listed = here.create("airflow", ["ingest"])
     assert here.check(secret) and elsewhere.check(secret)
     assert here.revoke(listed.id) and not here.revoke(listed.id) and not here.revoke(10**9)
@@ -72,7 +72,7 @@ def test_a_revocation_takes_effect_within_seconds(store: LogStore) -> None:
 
 def test_a_token_expires(store: LogStore) -> None:
     """A token is good until its expiry and listed after it."""
-    tokens = Tokens(store.engine)
+    tokens = Tokens(store.database)
     late, _ = tokens.create("late", ["read"], expires_at=datetime.now(UTC) - timedelta(seconds=1))
     good, _ = tokens.create("good", ["read"], expires_at=datetime.now(UTC) + timedelta(hours=1))
     assert tokens.check(late) is None and tokens.check(good) is not None
@@ -91,7 +91,7 @@ def test_a_token_expires(store: LogStore) -> None:
 )
 def test_tokens_that_cannot_be_made(store: LogStore, arguments: dict, message: str) -> None:
     """Wrong input is refused in one line that says what is right, and nothing is made."""
-    tokens = Tokens(store.engine)
+    tokens = Tokens(store.database)
     with pytest.raises(SettingsError, match=message):
         tokens.create(**{"name": "t", **arguments})
     assert not tokens.any()

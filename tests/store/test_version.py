@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import Engine
 
 from lineagelog.analysis import analyses
 from lineagelog.errors import StoreTooOld
@@ -15,9 +14,9 @@ from lineagelog.event.parse import parse
 from lineagelog.read import Reader, Window
 from lineagelog.read.script import run_script
 from lineagelog.store import (
+    Database,
     DeadLetters,
     LogStore,
-    LogStoreSchema,
     Scope,
     Tokens,
     Verifier,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 VERSION_2 = (Path(__file__).parent / "version_2.sql").read_text(encoding="utf-8")
 OLD = f"the store has version 2 and this lineagelog needs {tables.VERSION}: run `lineagelog store init` as its owner"
 MARCH = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
-SCHEMA = LogStoreSchema()
 
 
 @pytest.fixture
@@ -48,42 +46,42 @@ def old_url(database_url: str) -> str:
 
 
 @pytest.fixture
-def engine(old_url: str) -> Iterator[Engine]:
-    engine = open_engine(old_url, pool_size=2)
-    yield engine
-    engine.dispose()
+def database(old_url: str) -> Iterator[Database]:
+    database = Database(open_engine(old_url, pool_size=2))
+    yield database
+    database.dispose()
 
 
-DOORS: dict[str, Callable[[Engine], Any]] = {
-    "append": lambda engine: LogStore(engine).append([parse(encode(event("r")))]),
-    "append nothing": lambda engine: LogStore(engine).append([parse(b"{")]),
-    "version": lambda engine: LogStore(engine).check_version(),
-    "runs": lambda engine: list(Reader(engine).runs(MARCH)),
-    "one run": lambda engine: Reader(engine).run("r"),
-    "summary": lambda engine: Reader(engine).event_summary(MARCH),
-    "status": lambda engine: Reader(engine).status(),
-    "analysis": lambda engine: run_script(engine, SCHEMA, "SELECT 1", {}),
-    "dead letters": lambda engine: DeadLetters(LogStore(engine)).list(),
-    "tokens": lambda engine: Tokens(engine).list(),
-    "new token": lambda engine: Tokens(engine).create("t", [Scope.READ]),
-    "offsets": lambda engine: KafkaOffsets(engine, SCHEMA, "g", "o").claim([]),
-    "verify": lambda engine: list(Verifier(LogStore(engine)).verify()),
-    "rebuild": lambda engine: list(Verifier(LogStore(engine)).rebuild()),
-    "purge": lambda engine: purge(LogStore(engine), datetime(2020, 1, 1, tzinfo=UTC)),
-    "statistics": lambda engine: gather_statistics(LogStore(engine).engine, SCHEMA),
-    "forward": lambda engine: Forwarding(engine).cursors(),
+DOORS: dict[str, Callable[[Database], Any]] = {
+    "append": lambda database: LogStore(database).append([parse(encode(event("r")))]),
+    "append nothing": lambda database: LogStore(database).append([parse(b"{")]),
+    "version": lambda database: LogStore(database).check_version(),
+    "runs": lambda database: list(Reader(database).runs(MARCH)),
+    "one run": lambda database: Reader(database).run("r"),
+    "summary": lambda database: Reader(database).event_summary(MARCH),
+    "status": lambda database: Reader(database).status(),
+    "analysis": lambda database: run_script(database, "SELECT 1", {}),
+    "dead letters": lambda database: DeadLetters(LogStore(database)).list(),
+    "tokens": lambda database: Tokens(database).list(),
+    "new token": lambda database: Tokens(database).create("t", [Scope.READ]),
+    "offsets": lambda database: KafkaOffsets(database, "g", "o").claim([]),
+    "verify": lambda database: list(Verifier(LogStore(database)).verify()),
+    "rebuild": lambda database: list(Verifier(LogStore(database)).rebuild()),
+    "purge": lambda database: purge(LogStore(database), datetime(2020, 1, 1, tzinfo=UTC)),
+    "statistics": lambda database: gather_statistics(LogStore(database).database),
+    "forward": lambda database: Forwarding(database).cursors(),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_of_the_library(engine: Engine, door: str) -> None:
+def test_every_door_of_the_library(database: Database, door: str) -> None:
     """Each call says what to do, changes nothing, and works once the store is migrated, in the same process."""
     for _ in range(2):
         with pytest.raises(StoreTooOld) as caught:
-            DOORS[door](engine)
+            DOORS[door](database)
         assert str(caught.value) == caught.value.plain == OLD
-    LogStore(engine).create()
-    DOORS[door](engine)
+    LogStore(database).create()
+    DOORS[door](database)
 
 
 COMMANDS = (

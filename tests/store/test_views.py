@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 from lineagelog.store.definition import views
 from tests.analysis.support import between, dataset, day, execution, load, run, run_id_of
 from tests.support import EXAMPLES, connect, event
@@ -119,7 +119,7 @@ def test_views_are_renewed_with_the_product_and_else_left_alone(
 ) -> None:
     """init makes them once; another text makes them anew; rights on ol_run are given on."""
     engine = open_engine(database_url)
-    store = LogStore(engine)
+    store = LogStore(Database(engine))
     store.create()
     with connect(database_url, autocommit=True) as connection:
         first = connection.execute("SELECT xmin FROM pg_class WHERE relname = 'v_ol_execution'").fetchone()

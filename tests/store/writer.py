@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.parse import parse
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import Database, LogStore, open_engine
 
 
 def event(number: int, **members: object) -> bytes:
@@ -24,7 +24,7 @@ def event(number: int, **members: object) -> bytes:
 
 def main(url: str, number: int) -> None:
     """Append batches of growing size from the event of that number on; each line is the first number not stored."""
-    store, size = LogStore(open_engine(url, pool_size=1)), 1
+    store, size = LogStore(Database(open_engine(url, pool_size=1))), 1
     while True:
         try:
             store.append([parse(event(each)) for each in range(number, number + size)])

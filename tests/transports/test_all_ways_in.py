@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Producer
 
-from lineagelog.store import LogStore, Verifier, open_engine
+from lineagelog.store import Database, LogStore, Verifier, open_engine
 from tests.egeria import standin
 from tests.kafka_broker import Broker, kafka
 from tests.support import PATIENCE, connect, event, run_process, serve_process
@@ -125,7 +125,7 @@ def test_the_same_events_by_http_daemon_kafka_and_file_are_one_row_each(
         ).fetchone()
     assert digest == (EVENTS // 2, EVENTS // 2, sum(range(10, EVENTS * 10, 20)))
     engine = open_engine(database_url)
-    assert list(Verifier(LogStore(engine)).verify()) == []
+    assert list(Verifier(LogStore(Database(engine))).verify()) == []
     engine.dispose()
 
 

@@ -114,7 +114,7 @@ def _analyse(
         for analysis in chosen:
             with _working(analysis.name):
                 own = given[analysis.name]
-                answers.append(ask(store.engine, store.schema, analysis, window, own, as_of=clock, time_limit=limit))
+                answers.append(ask(store.database, analysis, window, own, as_of=clock, time_limit=limit))
     _print(answers, form, is_list=every or len(chosen) > 1)
     found = [finding for answer in answers for finding in answer.findings]
     return FINDINGS if threshold is not None and any(each.severity.rank >= threshold for each in found) else 0

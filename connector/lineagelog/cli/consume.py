@@ -108,7 +108,7 @@ def _consume(
     session.check()  # to say now what is missing
     with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, _stopping() as stop:
         require_session(store.engine, "consume")
-        url = store.engine.url.render_as_string(hide_password=False)
+        url = store.database.url
         metrics = _run(settings, url, options, stop, until_end=until_end)
     print_json(metrics.as_json()) if json else put(metrics)
     return FINDINGS if until_end and metrics.dead else OK
@@ -204,11 +204,11 @@ def _run(
 def _worker(settings: Settings, url: str, options: ConsumerOptions, **more: Any) -> Iterator[Worker]:
     from lineagelog.intake import Door
     from lineagelog.kafka.consumer import Worker
-    from lineagelog.store import LogStore, open_engine
+    from lineagelog.store import Database, LogStore, open_engine
 
     engine = open_engine(url, pool_size=_CONNECTIONS, idle_in_transaction=_IDLE_SECONDS)
     door = Door(
-        LogStore(engine, settings.schema_name),
+        LogStore(Database(engine, settings.schema_name)),
         check=Session(settings).check(),
         max_event=settings.intake.max_event,
         max_values=settings.intake.max_event_values,

@@ -164,13 +164,13 @@ class _Stores:
 
     def open(self, address: str | None, schema: str, connect_timeout: int) -> LogStore:
         """The store in a schema of a database; connects to nothing, but an embedded server is started."""
-        from lineagelog.store import LogStore, LogStoreSchema, open_engine
+        from lineagelog.store import Database, LogStore, LogStoreSchema, open_engine
 
-        named = LogStoreSchema(schema)
+        schema = LogStoreSchema(schema).schema_name  # to say now what it cannot be
         if address is None and self._own is None:
             self._own = self._stack.enter_context(self._session.database(warn_of_database, create=True))
         url = address or self._own or ""
-        return LogStore(open_engine(url, pool_size=_CONNECTIONS, connect_timeout=connect_timeout), named)
+        return LogStore(Database(open_engine(url, pool_size=_CONNECTIONS, connect_timeout=connect_timeout), schema))
 
     def ensure(self, store: LogStore) -> None:
         """Make or migrate the tables where that is needed."""

@@ -80,14 +80,14 @@ def _checks(store: LogStore) -> Iterator[Check]:
     from lineagelog.store.upkeep.health import look_at_access, look_at_server
 
     yield check_compiled(compiled.status, compiled.unusable)
-    server = look_at_server(store.engine, store.schema)
+    server = look_at_server(store.database)
     yield from check_server(server)
     now = datetime.now(UTC)
-    access = look_at_access(store.engine, store.schema, now)
-    yield from check_access(access, server, store.schema.schema_name)
+    access = look_at_access(store.database, now)
+    yield from check_access(access, server, store.database.schema)
     if not access.missing and not access.unreadable:
         try:
-            status = Reader(store.engine, store.schema).status()
+            status = Reader(store.database).status()
         except StoreTooOld as error:
             yield Check("store", str(error).partition(": ")[0], _init(server, " as the owner"))
         else:

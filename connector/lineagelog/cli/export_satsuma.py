@@ -380,7 +380,7 @@ class _Target:
 
         given = chosen.event_time is not None or bool(os.environ.get("SOURCE_DATE_EPOCH"))
         with self.session.store(create=True, pool_size=self.session.settings.intake.writers) as store:
-            earlier = newest_events(StoreReader(store.engine, store.schema), chosen.job_namespace, INTEGRATION)
+            earlier = newest_events(StoreReader(store.database), chosen.job_namespace, INTEGRATION)
             retire = settle_time(chosen.event_time, os.environ.get("SOURCE_DATE_EPOCH"), live=True)
             continued = continue_events(
                 (item.event for item in made.events), earlier,

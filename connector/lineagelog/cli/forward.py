@@ -122,7 +122,7 @@ def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
     from lineagelog.store.ledgers.forwarding import Forwarding
 
     with session.store() as store:
-        forwarding = Forwarding(store.engine, store.schema)
+        forwarding = Forwarding(store.database)
         known = {row.target: row for row in forwarding.cursors()}
         rows = [status_row(forwarding, name, known.get(name)) for name in sorted({*known, *session.settings.forward})]
     columns = _STATUS if form_of(json=json, csv=csv) is Form.TABLE else (*_STATUS, "held_back", "held_back_by")
@@ -145,7 +145,7 @@ def _rebase(
     if not yes:
         raise SettingsError("rebase rewrites the events' order of arrival: stop all writers, then say --yes")
     with session.store() as store:
-        put(f"rebased {Forwarding(store.engine, store.schema).rebase()} events")
+        put(f"rebased {Forwarding(store.database).rebase()} events")
 
 
 @command(group, "forget", "lineagelog forward forget old_marquez --yes")
@@ -166,7 +166,7 @@ def _forget(
         raise SettingsError(f"forget removes the place of {name!r} and its parked events for good: say --yes")
     configure_logs(session.settings.log.level, session.settings.log.format)
     with session.store() as store:
-        forgotten = Forwarding(store.engine, store.schema).forget(name)
+        forgotten = Forwarding(store.database).forget(name)
         who = store.engine.url.username
     if forgotten is None:
         raise InputError(f"nothing is known of a target {name!r}: see `lineagelog forward status`")
@@ -193,7 +193,7 @@ def _list(
     if state not in ("parked", "delivered", "skipped", "gone", "all"):
         raise InputError(f"--state {state!r} is none of parked, delivered, skipped, gone, all")
     with session.store() as store:
-        letters = Forwarding(store.engine, store.schema).letters(target, None if state == "all" else state)
+        letters = Forwarding(store.database).letters(target, None if state == "all" else state)
         form = form_of(json=json, csv=csv)
         names = _LETTERS if form in (Form.TABLE, Form.TABS) else tuple(_names())
         print_rows(form, names, map(asdict, letters))
@@ -225,7 +225,7 @@ def _skip(
     if bool(ids) is every:
         raise SettingsError("say which: the numbers of parked events, or --all")
     with session.store() as store:
-        forwarding = Forwarding(store.engine, store.schema)
+        forwarding = Forwarding(store.database)
         name = find_target(target, session.settings.forward).name
         put(f"skipped {forwarding.mark_letters(_chosen(forwarding.letters(name), ids), 'skipped')}")
 
@@ -243,7 +243,7 @@ def _probe(session: Session, name: str, *, json: bool) -> int:
     require_http(target)
     require_any(target)
     with session.store() as store:
-        forwarding = Forwarding(store.engine, store.schema)
+        forwarding = Forwarding(store.database)
         rows = [row for row in forwarding.cursors() if row.target == target.name]
         known = Known(learnt=rows[0].learnt) if rows else Known()
         found, learnt = probe(target, known)
@@ -263,7 +263,7 @@ def _forwarder(session: Session, store: Any, name: str, stop: threading.Event) -
     from lineagelog.store.ledgers.forwarding import Forwarding
 
     configure_logs(session.settings.log.level, session.settings.log.format)  # to stderr: stdout has the result
-    forwarding = Forwarding(store.engine, store.schema)
+    forwarding = Forwarding(store.database)
     return Forwarder(forwarding, find_target(name, session.settings.forward), open_any, stop=stop), forwarding
 
 

@@ -269,7 +269,7 @@ def _columns(form: Form, view: _View) -> tuple[str, ...]:
 def _reader(store: Any) -> Reader:
     from lineagelog.read import Reader
 
-    return Reader(store.engine, store.schema)
+    return Reader(store.database)
 
 
 def window_of(since: str | None, until: str | None) -> Window:

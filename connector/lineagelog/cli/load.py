@@ -61,7 +61,7 @@ def _load(
         if tally.stored >= _WORTH_STATISTICS:
             from lineagelog.store import gather_statistics
 
-            gather_statistics(store.engine, store.schema)
+            gather_statistics(store.database)
     return _finish(tally, progress, as_json=json)
 
 

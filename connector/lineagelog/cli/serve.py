@@ -81,7 +81,6 @@ def _serve(
 def _serve_store(store: LogStore, settings: Settings, check: Check | None, targets: Sequence[ForwardTarget]) -> None:
     from lineagelog.read import Reader
     from lineagelog.server import HttpServer, Limits, create_app
-    from lineagelog.store import open_engine
     from lineagelog.store.ledgers.tokens import Tokens
 
     limits = Limits(
@@ -94,15 +93,14 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
         patience=_PATIENCE,
         analysis_time=settings.analyse.time_limit,
     )
-    url = store.engine.url.render_as_string(hide_password=False)
-    engine = open_engine(url, pool_size=_READERS, patience=_PATIENCE)
+    database = store.database.with_own_pool(_READERS, _PATIENCE)
     with ExitStack() as stack:
-        stack.callback(engine.dispose)
+        stack.callback(database.dispose)
         running = stack.enter_context(_beside(store, targets)) if targets else None
         app = create_app(
             store,
-            reader=Reader(engine, store.schema),
-            tokens=Tokens(engine, store.schema),
+            reader=Reader(database),
+            tokens=Tokens(database),
             check=check,
             limits=limits,
             writers=settings.intake.writers,

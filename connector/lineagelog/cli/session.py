@@ -92,17 +92,18 @@ class Session:
         ``on_restart`` our own database is started again should it die, and that told.
         """
         from lineagelog.postgres.pulse import PATIENCE
-        from lineagelog.store import LogStore, LogStoreSchema, open_engine
+        from lineagelog.store import Database, LogStore, LogStoreSchema, open_engine
 
-        schema = LogStoreSchema(self.settings.schema_name)
+        schema = LogStoreSchema(self.settings.schema_name).schema_name  # to say now what it cannot be
         with self.database(on_restart, create=create) as url:
-            store = LogStore(open_engine(url, pool_size=pool_size, patience=patience or PATIENCE), schema)
+            engine = open_engine(url, pool_size=pool_size, patience=patience or PATIENCE)
+            store = LogStore(Database(engine, schema))
             try:
                 if check:
                     ensure(store, create=create, migrate=create or self.is_embedded)
                 yield store
             finally:
-                store.engine.dispose()
+                store.database.dispose()
 
     @property
     def is_embedded(self) -> bool:

@@ -38,7 +38,7 @@ def _show(
     from lineagelog.read import Reader
 
     with session.store() as store:
-        details = Reader(store.engine, store.schema).run(run_id, limit=limit, content=True)
+        details = Reader(store.database).run(run_id, limit=limit, content=True)
     if details is None:
         raise InputError(f"there is no run {run_id!r} in the store: see `lineagelog list runs`")
     if json:

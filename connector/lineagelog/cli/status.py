@@ -28,8 +28,8 @@ def _status(session: Session, json: Json = False) -> None:
     from lineagelog.read import Reader
 
     with session.store() as store:
-        status = Reader(store.engine, store.schema).status()
-        name = store.schema.schema_name
+        status = Reader(store.database).status()
+        name = store.database.schema
     if json:
         from msgspec.structs import asdict
 

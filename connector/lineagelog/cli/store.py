@@ -48,7 +48,7 @@ def _init(
             if months:  # they need none of the locks that were not to be had
                 _make_months(store, months)
             raise
-        put(f"the store is there: schema {store.schema.schema_name}, version {store.check_version()}")
+        put(f"the store is there: schema {store.database.schema}, version {store.check_version()}")
         if months:
             _make_months(store, months)
 
@@ -56,7 +56,7 @@ def _init(
 def _make_months(store: LogStore, months: int) -> None:
     from lineagelog.store.upkeep.health import make_partitions
 
-    count = make_partitions(store.engine, store.schema, datetime.now(UTC), months + 1)
+    count = make_partitions(store.database, datetime.now(UTC), months + 1)
     put(f"partitions are there for {count} months")
 
 

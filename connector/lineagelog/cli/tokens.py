@@ -50,7 +50,7 @@ def _create(
 
     ends = _expiry(expires, datetime.now(UTC))
     with session.store(create=session.is_embedded) as store:  # before the first start that others may reach
-        tokens = Tokens(store.engine, store.schema)
+        tokens = Tokens(store.database)
         text, token = tokens.create(name, scope or ["ingest"], namespaces=namespace or None, expires_at=ends)
     if json:
         print_json({**_row(token), "token": text})
@@ -65,7 +65,7 @@ def _list(session: Session, json: JsonLines = False, csv: Csv = False) -> None:
     from lineagelog.store.ledgers.tokens import Tokens
 
     with session.store() as store:
-        found = Tokens(store.engine, store.schema).list()
+        found = Tokens(store.database).list()
     print_rows(form_of(json=json, csv=csv), _COLUMNS, map(_row, found))
 
 
@@ -78,7 +78,7 @@ def _revoke(
     from lineagelog.store.ledgers.tokens import Tokens
 
     with session.store() as store:
-        ended = Tokens(store.engine, store.schema).revoke(token_id)
+        ended = Tokens(store.database).revoke(token_id)
     if not ended:
         raise InputError(f"there is no valid token {token_id}: see `lineagelog tokens list`")
     put(f"revoked token {token_id}")

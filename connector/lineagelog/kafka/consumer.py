@@ -112,7 +112,7 @@ class Worker:
         self.metrics = WorkerMetrics()
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._door, self._options, self._stop, self._until, self._report = door, options, stop, until, report
-        self._offsets = KafkaOffsets(door.store.engine, door.store.schema, options.group, self.owner)
+        self._offsets = KafkaOffsets(door.store.database, options.group, self.owner)
         self._cluster = KafkaCluster(options)
         self._consumer: Consumer = options.open_consumer(number, self._note_error)
         self._writer = Writer()

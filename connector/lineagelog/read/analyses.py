@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct, convert
-from sqlalchemy import Engine
 
 from lineagelog.analysis import Analysis, Finding, Given, Joins, Judgement
 from lineagelog.errors import AnalysisStopped
+from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
-from lineagelog.store.definition.schema import LogStoreSchema
 
 from .rows import Window
 from .script import run_script
@@ -50,8 +49,7 @@ class Answer(Struct, frozen=True):
 
 
 def ask(
-    engine: Engine,
-    schema: LogStoreSchema,
+    database: Database,
     analysis: Analysis[Any],
     window: Window,
     values: Mapping[str, str] | None = None,
@@ -70,7 +68,7 @@ def ask(
     variables = {**{name: time.isoformat() for name, time in times.items()}, **given.values}
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
-        rows = run_script(engine, schema, sql_text(analysis.script), variables, settings)
+        rows = run_script(database, sql_text(analysis.script), variables, settings)
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "

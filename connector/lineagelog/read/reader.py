@@ -9,13 +9,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from msgspec import structs
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Engine, Select, Text, cast, func, literal, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Select, Text, cast, func, literal, select
 
 from lineagelog.analysis import Analysis
 from lineagelog.event.run_ids import stored_run_id
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
-from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import keep_to_version
 
 from . import making
@@ -45,10 +45,9 @@ class Reader:
     run id, it sees what its own said. All calls raise StoreUnavailable, StoreNotCreated and StoreTooOld.
     """
 
-    def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
-        self._engine = engine
-        self._schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
-        keep_to_version(engine, self._schema)
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._schema = keep_to_version(database)
 
     # --- windows ----------------------------------------------------------------------------------------------------
 
@@ -208,16 +207,16 @@ class Reader:
         time_limit: timedelta = TIME_LIMIT,
     ) -> Answer:
         """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
-        return ask(self._engine, self._schema, analysis, window, values, as_of=as_of, time_limit=time_limit)
+        return ask(self._database, analysis, window, values, as_of=as_of, time_limit=time_limit)
 
     def status(self) -> Status:
         """Figures of the whole store, for the operator."""
-        return read_status(self._engine, self._schema)
+        return read_status(self._database)
 
     # --- how it is read ---------------------------------------------------------------------------------------------
 
     def _execute(self, statement: Any, parameters: dict[str, Any]) -> Sequence[Any]:
-        with translated_errors(), self._engine.connect() as connection:
+        with translated_errors(), self._database.engine.connect() as connection:
             return connection.execute(statement, parameters).all()
 
     def _listing[T](

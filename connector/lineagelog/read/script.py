@@ -9,11 +9,10 @@ from typing import Any, Final
 from psycopg import errors as pg
 from psycopg import sql
 from psycopg.rows import dict_row
-from sqlalchemy import Engine
 
 from lineagelog.errors import AnalysisStopped
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
-from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import keep_to_version
 
 _VARIABLE: Final = re.compile(r":'(\w+)'")
@@ -26,8 +25,7 @@ def variables(script: str) -> frozenset[str]:
 
 
 def run_script(
-    engine: Engine,
-    schema: LogStoreSchema,
+    database: Database,
     script: str,
     values: Mapping[str, str],
     settings: Mapping[str, str] | None = None,
@@ -38,13 +36,13 @@ def run_script(
     Raises AnalysisStopped after its statement_timeout, StoreUnavailable, StoreNotCreated, StoreTooOld, and KeyError for
     a variable without a value.
     """
-    keep_to_version(engine, schema)
+    keep_to_version(database)
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
     wanted = {name: values[name] for name in variables(script)}
     # quoted as one name: set_config would take a comma in it for a list
-    path = sql.Identifier(schema.schema_name).as_string()
+    path = sql.Identifier(database.schema).as_string()
     chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **(settings or {})}
-    with translated_errors(), driver_connection(engine) as connection:
+    with translated_errors(), driver_connection(database.engine) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
         calls = ", ".join(["set_config(%s, %s, true)"] * len(chosen))
         connection.execute(f"SELECT {calls}".encode(), [part for setting in chosen.items() for part in setting])

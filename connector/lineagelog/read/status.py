@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy import Connection, func, select, text
 
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
@@ -93,20 +94,20 @@ _PARTITIONS: Final = text("""
     WHERE n.nspname = :schema AND p.relname = :table ORDER BY c.relname""")
 
 
-def read_status(engine: Engine, schema: LogStoreSchema) -> Status:
+def read_status(database: Database) -> Status:
     """Read the figures. Raises StoreUnavailable, StoreNotCreated and StoreTooOld."""
-    keep_to_version(engine, schema)
+    schema = keep_to_version(database)
     event, store, letter = (schema.t(n) for n in (tables.EVENT_TABLE, tables.STORE_TABLE, tables.DEAD_LETTER_TABLE))
-    kafka = tuple(offset_rows(engine, schema))
-    with translated_errors(), engine.connect() as connection:
+    kafka = tuple(offset_rows(database))
+    with translated_errors(), database.engine.connect() as connection:
         version, created, floor = connection.execute(
             select(store.c.version, store.c.created_at, store.c.retention_floor)
         ).one()
-        sizes = {row.name: row for row in connection.execute(_SIZES, {"schema": schema.schema_name})}
+        sizes = {row.name: row for row in connection.execute(_SIZES, {"schema": database.schema})}
         first, last = connection.execute(select(func.min(event.c.event_time), func.max(event.c.event_time))).one()
         newest = select(event.c.received_at).order_by(event.c.arrival.desc()).limit(1)
         states = connection.execute(select(letter.c.state, func.count()).group_by(letter.c.state))
-        where = {"schema": schema.schema_name, "table": tables.EVENT_TABLE}
+        where = {"schema": database.schema, "table": tables.EVENT_TABLE}
         return Status(
             version=version,
             created_at=created.astimezone(UTC),

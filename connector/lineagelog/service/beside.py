@@ -8,7 +8,7 @@ from typing import Final
 
 from lineagelog.forward import ForwardTarget
 from lineagelog.metrics import Sample
-from lineagelog.store import LogStore, open_engine
+from lineagelog.store import LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
 from lineagelog.store.ledgers.leadership import Leadership
 
@@ -39,12 +39,12 @@ class Beside:
 def beside(store: LogStore, targets: Sequence[ForwardTarget]) -> Iterator[Beside]:
     """Tasks with connections of their own, so that they never wait for the server's, nor the server for them."""
     # one to stand with; of each target the lease and the reading; and the status
-    engine = open_engine(store.engine.url.render_as_string(hide_password=False), pool_size=2 * len(targets) + 2)
-    forwards = Forwards(Forwarding(engine, store.schema), targets)
-    background = Background(Leadership(engine, store.schema), forwards.tasks)
+    database = store.database.with_own_pool(2 * len(targets) + 2)
+    forwards = Forwards(Forwarding(database), targets)
+    background = Background(Leadership(database), forwards.tasks)
     try:
         yield Beside(background, forwards)
     finally:
         background.stop(_STOP_SECONDS)
         forwards.close()
-        engine.dispose()
+        database.dispose()

@@ -1,5 +1,6 @@
 """The log store in PostgreSQL: its definition, its writer, and its upkeep."""
 
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import open_engine
 from lineagelog.store.append.log import Appended, InTransaction, LogStore, Verdict
 from lineagelog.store.definition.schema import LogStoreSchema
@@ -12,6 +13,7 @@ from lineagelog.store.upkeep.verify import Checked, Difference, Verifier
 __all__ = [
     "Appended",
     "Checked",
+    "Database",
     "DeadLetterRow",
     "DeadLetters",
     "Difference",

@@ -16,11 +16,11 @@ from sqlalchemy import Engine, select
 
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translate, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.creation import create
 from lineagelog.store.definition.partitions import MISSING_PARTITION, Partitions, months_of
-from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import any_version, keep_to_version, refuse_other
 
 from .writer import BatchWriter, DeadLetter
@@ -92,13 +92,17 @@ type InTransaction = Callable[[psycopg.Connection[Any]], None]
 class LogStore:
     """An OpenLineage log store in one schema of a database. Safe for many threads and many processes at once."""
 
-    def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
-        self.engine = engine
-        self.schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.schema = keep_to_version(database)
         self._partitions = Partitions(self.schema)
         self._writer = BatchWriter(self.schema)
         self._floor: datetime | None = None
-        keep_to_version(engine, self.schema)
+
+    @property
+    def engine(self) -> Engine:
+        """The pool of connections."""
+        return self.database.engine
 
     # --- definition -------------------------------------------------------------------------------------------------
 

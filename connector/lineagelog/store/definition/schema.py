@@ -7,6 +7,7 @@ here. Statements are SQLAlchemy Core with named parameters; their text for other
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -52,6 +53,7 @@ from lineagelog.errors import SettingsError
 from lineagelog.event import facts
 from lineagelog.postgres.blocks import do_block
 from lineagelog.postgres.connection import SEARCH_PATH
+from lineagelog.postgres.database import Database
 
 from . import migrations, tables
 from .merge import run_dataset_merge, run_merge
@@ -511,6 +513,16 @@ class LogStoreSchema:
             floor > _WINDOW_START,
             exists().where(*same, *_within(event.event_time)),
         )
+
+
+@lru_cache(maxsize=16)
+def _schema_named(schema_name: str) -> LogStoreSchema:
+    return LogStoreSchema(schema_name)
+
+
+def schema_of(database: Database) -> LogStoreSchema:
+    """The definition of the store in a database. Raises SettingsError for a name that no schema can have."""
+    return _schema_named(database.schema)
 
 
 _WINDOW_START: Final = bindparam("window_start", type_=Time)

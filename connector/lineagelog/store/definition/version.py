@@ -18,9 +18,10 @@ from psycopg import errors as pg
 from sqlalchemy import Engine, event
 
 from lineagelog.errors import StoreTooNew, StoreTooOld
+from lineagelog.postgres.database import Database
 
 from . import tables
-from .schema import LogStoreSchema
+from .schema import LogStoreSchema, schema_of
 
 _watched: WeakKeyDictionary[Engine, set[str]] = WeakKeyDictionary()
 _any_version: Final = ContextVar("any_version", default=False)
@@ -55,16 +56,18 @@ def any_version() -> Iterator[None]:
         _any_version.reset(token)
 
 
-def keep_to_version(engine: Engine, schema: LogStoreSchema) -> None:
-    """From now on connections of the engine are given out only if the store in the schema has our version.
+def keep_to_version(database: Database) -> LogStoreSchema:
+    """The store's definition; from now on connections of its pool are given out only if it has our version.
 
     StoreTooOld or StoreTooNew otherwise. Of a store that is not there, or not to be read, those who ask for its tables
     are told what is wrong.
     """
-    watched = _watched.setdefault(engine, set())
-    if schema.schema_name not in watched:
-        watched.add(schema.schema_name)
-        event.listen(engine, "checkout", _Check(schema))
+    schema = schema_of(database)
+    watched = _watched.setdefault(database.engine, set())
+    if database.schema not in watched:
+        watched.add(database.schema)
+        event.listen(database.engine, "checkout", _Check(schema))
+    return schema
 
 
 class _Check:

@@ -12,13 +12,12 @@ import psycopg
 from msgspec import Struct
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine
 
 from lineagelog.errors import StoreUnavailable, TargetBusy
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import advisory_key
-from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import keep_to_version
 
 LAG_COUNTED: Final = 1_000_000
@@ -200,10 +199,9 @@ _AFTER: Final = "(arrival_xid, arrival) > (%(xid)s::text::xid8, %(arrival)s::big
 class Forwarding:
     """Reading for forwarders. Safe for many threads. All calls raise StoreUnavailable and StoreNotCreated."""
 
-    def __init__(self, engine: Engine, schema: str | LogStoreSchema = "openlineage") -> None:
-        self.engine = engine
-        self.schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
-        keep_to_version(engine, self.schema)
+    def __init__(self, database: Database) -> None:
+        self.engine = database.engine
+        self.schema = keep_to_version(database)
         self._event = self.schema.table(tables.EVENT_TABLE)
         self._cursor = self.schema.table(tables.FORWARD_CURSOR_TABLE)
         self._letter = self.schema.table(tables.FORWARD_LETTER_TABLE)

@@ -14,12 +14,12 @@ from typing import Any, Final, NamedTuple
 import psycopg
 from msgspec import Struct
 from psycopg.rows import class_row
-from sqlalchemy import Engine
 
 from lineagelog.errors import ClaimLost
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
-from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.schema import schema_of
 from lineagelog.store.definition.version import keep_to_version
 
 
@@ -96,10 +96,9 @@ _COLUMNS: Final = ", ".join(OffsetRow.__struct_fields__)
 class KafkaOffsets:
     """The offsets of one group, for one worker. Safe for many threads. Raises what the store raises."""
 
-    def __init__(self, engine: Engine, schema: LogStoreSchema, group: str, owner: str) -> None:
-        self._engine, self._group, self._owner = engine, group, owner
-        keep_to_version(engine, schema)
-        self._table = schema.table_beside_placeholders(tables.KAFKA_OFFSET_TABLE)
+    def __init__(self, database: Database, group: str, owner: str) -> None:
+        self._engine, self._group, self._owner = database.engine, group, owner
+        self._table = keep_to_version(database).table_beside_placeholders(tables.KAFKA_OFFSET_TABLE)
 
     def claim(self, starts: Iterable[Start]) -> list[Claim]:
         """Take partitions over: whoever had them is fenced from the commit of this on."""
@@ -188,12 +187,13 @@ class LostPlaces(ClaimLost):
         self.places = places
 
 
-def offset_rows(engine: Engine, schema: LogStoreSchema) -> list[OffsetRow]:
+def offset_rows(database: Database) -> list[OffsetRow]:
     """All groups, by name, topic and partition; none for roles that may not read them."""
     may_read = "SELECT coalesce(has_table_privilege(to_regclass(%s), 'SELECT'), false)"
-    query = f"SELECT {_COLUMNS} FROM {schema.table(tables.KAFKA_OFFSET_TABLE)} ORDER BY 1, 2, 3"
-    with translated_errors(), driver_connection(engine) as connection:
-        row = connection.execute(may_read, (schema.table(tables.KAFKA_OFFSET_TABLE),)).fetchone()
+    table = schema_of(database).table(tables.KAFKA_OFFSET_TABLE)
+    query = f"SELECT {_COLUMNS} FROM {table} ORDER BY 1, 2, 3"
+    with translated_errors(), driver_connection(database.engine) as connection:
+        row = connection.execute(may_read, (table,)).fetchone()
         if row is None or not row[0]:
             return []
         return connection.cursor(row_factory=class_row(OffsetRow)).execute(query).fetchall()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine
-
 from lineagelog.postgres.connection import Connection
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition.partitions import advisory_key
-from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.schema import LogStoreSchema, schema_of
 
 
 class Leadership:
     """The way to lead tasks of one store. All calls raise StoreUnavailable."""
 
-    def __init__(self, engine: Engine, schema: LogStoreSchema) -> None:
-        self._engine, self._schema = engine, schema
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     @contextmanager
     def stand(self) -> Iterator[Candidacy]:
@@ -25,12 +24,12 @@ class Leadership:
 
         Raises SettingsError behind a pooler of transactions.
         """
-        with translated_errors(), driver_connection(self._engine) as connection:
+        with translated_errors(), driver_connection(self._database.engine) as connection:
             connection.require_session("the work in the background of `serve`")
             connection.autocommit = True
             try:
                 connection.end_soon()
-                yield Candidacy(connection, self._schema)
+                yield Candidacy(connection, schema_of(self._database))
             finally:
                 if not connection.closed and not connection.broken:
                     connection.execute("SELECT pg_advisory_unlock_all()")

@@ -12,12 +12,12 @@ from hashlib import sha256
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Column, Engine, func, insert, or_, select, update
+from sqlalchemy import Column, func, insert, or_, select, update
 
 from lineagelog.errors import SettingsError
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
-from lineagelog.store.definition.schema import LogStoreSchema
 from lineagelog.store.definition.version import keep_to_version
 
 PREFIX: Final = "llg_"
@@ -68,15 +68,12 @@ class Tokens:
 
     def __init__(
         self,
-        engine: Engine,
-        schema: str | LogStoreSchema = "openlineage",
+        database: Database,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._engine = engine
-        schema = LogStoreSchema(schema) if isinstance(schema, str) else schema
-        keep_to_version(engine, schema)
-        self._table = schema.t(tables.TOKEN_TABLE)
+        self._engine = database.engine
+        self._table = keep_to_version(database).t(tables.TOKEN_TABLE)
         self._clock = clock
         self._remembered: dict[bytes, tuple[float, Grant | None]] = {}
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 from psycopg.rows import dict_row
-from sqlalchemy import Engine
 
+from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import Partitions, months_of
-from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.schema import LogStoreSchema, schema_of
 from lineagelog.store.definition.version import any_version
 
 _TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE, tables.KAFKA_OFFSET_TABLE)
@@ -80,10 +80,10 @@ class Access(Struct, frozen=True):
     """Of this month and the next: those without a partition."""
 
 
-def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
+def look_at_server(database: Database) -> Server:
     """Ask the server. Raises StoreUnavailable."""
-    with translated_errors(), any_version(), driver_connection(engine) as connection:
-        row = connection.cursor(row_factory=dict_row).execute(_SERVER, {"schema": schema.schema_name}).fetchone()
+    with translated_errors(), any_version(), driver_connection(database.engine) as connection:
+        row = connection.cursor(row_factory=dict_row).execute(_SERVER, {"schema": database.schema}).fetchone()
         before = datetime.now(UTC)
         now = connection.execute("SELECT clock_timestamp()").fetchone()
         after = datetime.now(UTC)
@@ -91,13 +91,13 @@ def look_at_server(engine: Engine, schema: LogStoreSchema) -> Server:
     return Server(**row, is_pooled=connection.is_pooled, skew=now[0] - (before + (after - before) / 2))
 
 
-def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Access:
+def look_at_access(database: Database, now: datetime) -> Access:
     """Look at the tables in the catalogue; any role may. Raises StoreUnavailable."""
-    with translated_errors(), any_version(), driver_connection(engine) as connection:
-        rows = connection.execute(_ACCESS, (list(_TABLES), schema.schema_name)).fetchall()
-        owner = connection.execute(_OWNER, (schema.schema_name, tables.EVENT_TABLE)).fetchone()
+    with translated_errors(), any_version(), driver_connection(database.engine) as connection:
+        rows = connection.execute(_ACCESS, (list(_TABLES), database.schema)).fetchall()
+        owner = connection.execute(_OWNER, (database.schema, tables.EVENT_TABLE)).fetchone()
         partitions = {
-            row[0] for row in connection.execute(_PARTITIONS, (schema.schema_name, tables.EVENT_TABLE)).fetchall()
+            row[0] for row in connection.execute(_PARTITIONS, (database.schema, tables.EVENT_TABLE)).fetchall()
         }
     return Access(
         missing=tuple([name for name, is_there, _, _ in rows if not is_there]),
@@ -109,19 +109,19 @@ def look_at_access(engine: Engine, schema: LogStoreSchema, now: datetime) -> Acc
         missing_months=tuple(
             f"{year}-{month:02}"
             for year, month in sorted(months_of(_months(now, 2)))
-            if schema.partition_name(year, month) not in partitions
+            if LogStoreSchema.partition_name(year, month) not in partitions
         ),
     )
 
 
-def make_partitions(engine: Engine, schema: LogStoreSchema, first: datetime, months: int) -> int:
+def make_partitions(database: Database, first: datetime, months: int) -> int:
     """Make the partitions of so many months from ``first`` on, for roles that may not; returns how many months.
 
     They are the same in stores of every version.
     """
     wanted = months_of(_months(first, months))
-    with any_version(), translated_errors(), driver_connection(engine) as connection:
-        Partitions(schema).make(connection, wanted)
+    with any_version(), translated_errors(), driver_connection(database.engine) as connection:
+        Partitions(schema_of(database)).make(connection, wanted)
     return len(wanted)
 
 
