@@ -140,7 +140,7 @@ def test_a_store_of_version_3_tells_outcomes(database_url: str) -> None:
         connection.execute(b"CREATE VIEW early AS SELECT execution_id FROM ol_execution('-infinity', '2026-01-02Z')")
     engine = open_engine(database_url)
     for _ in range(2):
-        LogStore(engine).create()
+        LogStore(Database(engine)).create()
     engine.dispose()
     with connect(database_url) as connection:
         outcomes = connection.execute(b"SELECT run_id, outcome FROM openlineage.ol_run ORDER BY 1").fetchall()

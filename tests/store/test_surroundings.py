@@ -74,9 +74,7 @@ def read(store: LogStore) -> list[Any]:
         *(status.counts, status.first_event_time, status.dead_letters, [part.bounds for part in status.partitions]),
         [(each.run_id, each.event_time, each.body) for each in page.events],
         *(
-            run_script(
-                store.database, sql_text(each.script), values | each.values(bad if each.one_of else {})
-            )
+            run_script(store.database, sql_text(each.script), values | each.values(bad if each.one_of else {}))
             for each in analyses().values()
         ),
         reader.event_summary(window),
