@@ -121,11 +121,20 @@ def _trend(times: Sequence[float], residuals: Sequence[float]) -> Trend:
         for at, value in zip(times, residuals, strict=True)
         if abs(value - guess * (at - middle) - about.centre) <= _CUT * about.scale
     ]
-    at, level = (sum(each) / len(kept) for each in zip(*kept, strict=True))
-    squares = sum((x - at) ** 2 for x, _ in kept)
-    rise = sum((x - at) * (y - level) for x, y in kept) / squares if squares else 0.0
-    error = about.scale / sqrt(squares) if squares else 0.0
-    return Trend(rise, error, times[-1], middle + at) if abs(rise) > 3 * error else _LEVEL
+    rise, error, at = _line(kept, about.scale)
+    early, unsure, _ = _line(kept[: len(kept) // 2], about.scale)
+    # a rise of the last days alone is no trend: the first half shows it, too
+    is_steady = abs(rise) > 3 * error and early * rise > 0 and abs(early) > 1.5 * unsure
+    return Trend(rise, error, times[-1], middle + at) if is_steady else _LEVEL
+
+
+def _line(points: Sequence[tuple[float, float]], scale: float) -> tuple[float, float, float]:
+    """Of the line of least squares: its rise, the standard error, and the mean of the times."""
+    at, level = (sum(each) / len(points) for each in zip(*points, strict=True))
+    squares = sum((x - at) ** 2 for x, _ in points)
+    if not squares:
+        return 0.0, 0.0, at
+    return sum((x - at) * (y - level) for x, y in points) / squares, scale / sqrt(squares), at
 
 
 def _fitted(times: Sequence[float], values: Sequence[float], season: Season, trend: Trend) -> Baseline:

@@ -28,23 +28,23 @@ def wilson(successes: int, trials: int, z: float = Z95) -> Interval:
     return Interval(max(0.0, centre - reach), min(1.0, centre + reach))
 
 
-class Difference(NamedTuple):
+class Contrast(NamedTuple):
     """How many standard errors two shares are apart, and the two-sided probability of that by chance."""
 
     z: float
     p_value: float
 
 
-def two_proportions(successes: int, trials: int, before: int, trials_before: int) -> Difference:
+def two_proportions(successes: int, trials: int, before: int, trials_before: int) -> Contrast:
     """Pooled z-test of a share against an earlier one; z is positive where it has risen. Without trials: (0, 1)."""
     if trials <= 0 or trials_before <= 0:
-        return Difference(0.0, 1.0)
+        return Contrast(0.0, 1.0)
     pooled = (successes + before) / (trials + trials_before)
     error = sqrt(pooled * (1 - pooled) * (1 / trials + 1 / trials_before))
     if error == 0:
-        return Difference(0.0, 1.0)
+        return Contrast(0.0, 1.0)
     z = (successes / trials - before / trials_before) / error
-    return Difference(z, 2 * normal_tail(abs(z)))
+    return Contrast(z, 2 * normal_tail(abs(z)))
 
 
 class Beta(NamedTuple):

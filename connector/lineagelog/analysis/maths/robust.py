@@ -35,7 +35,7 @@ def mad(values: Sequence[float], centre: float | None = None) -> float:
     return median([abs(value - around) for value in values])
 
 
-class Spread(NamedTuple):
+class Dispersion(NamedTuple):
     """Where values lie, and how far they scatter, as a standard deviation."""
 
     centre: float
@@ -49,7 +49,7 @@ class Spread(NamedTuple):
         return 0.0 if value == self.centre else float("inf") if value > self.centre else float("-inf")
 
 
-def spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> Dispersion:
     """Median and scaled MAD; where more than half are the same, the scaled mean deviation (the modified z-score).
 
     The rule is that of Iglewicz and Hoaglin, with the fallback that IBM SPSS and re_data use.
@@ -57,10 +57,10 @@ def spread(values: Sequence[float]) -> Spread:
     centre = median(values)
     away = [abs(value - centre) for value in values]
     if scale := median(away) * MAD_TO_SIGMA:
-        return Spread(centre, scale, ScaleMethod.MAD)
+        return Dispersion(centre, scale, ScaleMethod.MAD)
     if scale := sum(away) / len(away) * MEAN_AD_TO_SIGMA:
-        return Spread(centre, scale, ScaleMethod.MEAN_AD)
-    return Spread(centre, 0.0, ScaleMethod.CONSTANT)
+        return Dispersion(centre, scale, ScaleMethod.MEAN_AD)
+    return Dispersion(centre, 0.0, ScaleMethod.CONSTANT)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
