@@ -15,7 +15,7 @@ JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test test-long built check format bench soak wheel wheel-pure compiled pure clean sql help constraints jar jar-if-java standin
+.PHONY: setup run test test-long built check format bench soak wheel wheel-pure compiled pure clean sql help constraints pyegeria jar jar-if-java standin
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -66,10 +66,19 @@ built: setup
 	@$(if $(HAS_JAVA),$(ONE_BUILDS) $(MAKE) -s --no-print-directory jar standin,echo "no JDK and Maven here: without the jars for an Egeria daemon, and without their tests" >&2)
 	@$(if $(shell command -v cargo),$(BIN)/python -c 'import hatch_build; hatch_build.build()',echo "no cargo here: without the tests of native/" >&2)
 
+# pyegeria brings 160 packages: an environment of its own, from a list of its own.
+PYEGERIA := .venv-pyegeria
+pyegeria: $(PYEGERIA)/.installed ## make .venv-pyegeria with pyegeria, for egeria.python
+
+$(PYEGERIA)/.installed: config/pyegeria.txt | setup
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PYEGERIA)
+	$(BIN)/uv pip install --quiet --python $(PYEGERIA)/bin/python --require-hashes -r config/pyegeria.txt
+	@touch $@
+
 test: check built ## what must pass, in minutes
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test-long: built ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark
+test-long: built pyegeria ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'long and not soak'
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
@@ -91,7 +100,7 @@ pure: ## remove what `make compiled` built
 	rm -f connector/lineagelog/_compiled.*.so
 
 clean: pure ## remove what make built
-	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) $(PYEGERIA) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 constraints: ## renew constraints.txt from pyproject.toml: versions, hashes, and who needs what
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp
@@ -99,3 +108,8 @@ constraints: ## renew constraints.txt from pyproject.toml: versions, hashes, and
 	  $(BIN)/uv pip compile -q --no-header --no-emit-index-url --universal --generate-hashes --python-version 3.12 \
 	    pyproject.toml dist-tools.tmp --extra all --group dev; } > constraints.tmp
 	@mv constraints.tmp constraints.txt; rm -f dist-tools.tmp
+	@echo pyegeria > pyegeria.tmp
+	@{ echo '# pyegeria and what it brings, for an environment of its own. Renew with `make constraints`.'; \
+	  $(BIN)/uv pip compile -q --no-header --no-emit-index-url --universal --generate-hashes --python-version 3.12 \
+	    pyegeria.tmp; } > config/pyegeria.tmp
+	@mv config/pyegeria.tmp config/pyegeria.txt; rm -f pyegeria.tmp

@@ -19,6 +19,10 @@ LineageLogError
 ├── SpoolError            the disk spool cannot be written or read
 │   ├── SpoolFull         its limit in bytes is reached: nothing was kept
 │   └── SpoolBusy         another process is draining it, or holds its lock for too long
+├── EgeriaError           Egeria cannot be used through pyegeria
+│   ├── EgeriaUnavailable  it is away, silent or fails: try again later
+│   ├── EgeriaUnfit        it answers, but cannot be used so: credentials, certificate, an endpoint that is not there
+│   └── EgeriaRefused      it says no to one call, with a message id and its advice
 ├── DaemonError           the JVM or the platform of an integration daemon cannot be started, or failed
 └── EmbeddedError         the embedded PostgreSQL cannot be started
 """
@@ -115,6 +119,28 @@ class SpoolBusy(SpoolError):
 
 class EmbeddedError(LineageLogError):
     """The embedded PostgreSQL cannot be installed or started; the text says what to do."""
+
+
+class EgeriaError(LineageLogError):
+    """Egeria cannot be used through pyegeria."""
+
+
+class EgeriaUnavailable(EgeriaError):
+    """Egeria is away, silent, or failed inside: the same call may succeed later."""
+
+
+class EgeriaUnfit(EgeriaError):
+    """Egeria cannot be used as it is set up, whatever the call: its token, its certificate, its age, or pyegeria."""
+
+
+class EgeriaRefused(EgeriaError):
+    """Egeria says no to one call; again it would say the same. ``code`` as HTTP's, None where pyegeria refused."""
+
+    def __init__(
+        self, message: str, *, code: int | None = None, message_id: str | None = None, user_action: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message_id, self.user_action = code, message_id, user_action
 
 
 class DaemonError(LineageLogError):

@@ -108,6 +108,22 @@ class DaemonSettings(_Group):
     metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
 
 
+class EgeriaSettings(_Group):
+    """Where Egeria is, for publishing through pyegeria."""
+
+    platform_url: str | None = None
+    view_server: Annotated[str, Field(min_length=1)] = "view-server"
+    user: str | None = None
+    password_file: UserPath | None = None
+    ca_file: UserPath | None = None
+    verify_tls: bool = True
+    python: UserPath | None = None
+    """Of an environment that has pyegeria; else this one's."""
+    timeout: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    calls_per_second: Annotated[float, Field(gt=0, le=1000)] = 20.0
+    page_size: Annotated[int, Field(ge=1, le=10_000)] = 100
+
+
 class AnalyseSettings(_Group):
     """How analyses run."""
 
@@ -144,6 +160,7 @@ class Settings(BaseSettings):
     consume: ConsumeSettings = ConsumeSettings()
     daemon: DaemonSettings = DaemonSettings()
     analyse: AnalyseSettings = AnalyseSettings()
+    egeria: EgeriaSettings = EgeriaSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}
     """Targets of forwarding by name; `forward.target.read_target` knows what is in them."""
