@@ -98,7 +98,7 @@ class Refused(Exception):
         self.kind = kind
 
 
-class Egeria:
+class Clients:
     """pyegeria's clients for one view server, made when they are first needed, with one token."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -276,11 +276,11 @@ def main() -> None:
 
 
 def _answer(settings: dict[str, Any], questions: IO[str], answers: IO[str]) -> None:
-    egeria: Egeria | None = None
+    egeria: Clients | None = None
     for line in questions:
         asked = json.loads(line)
         try:
-            egeria = egeria or Egeria(settings)
+            egeria = egeria or Clients(settings)
             reply = {"value": egeria.call(asked["call"], asked["with"], asked.get("pages", False))}
         except ImportError as error:
             reply = {"error": {"kind": "absent", "text": str(error)}}
