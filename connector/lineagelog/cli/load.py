@@ -40,13 +40,13 @@ def register(app: typer.Typer) -> None:
 
 def _load(
     session: Session,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for NDJSON on stdin.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for stdin.")],
     json: Json = False,
 ) -> int:
     """Load events from files and folders.
 
-    JSON (one event, an array or {"events": […]}), NDJSON, these as .gz, Egeria's *.openlineageevent files. An event
-    that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
+    JSON (an event, an array or {"events": […]}), one document or many: a line each (NDJSON), pretty-printed, one after
+    the other; these as .gz; Egeria's *.openlineageevent files. An event that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
     """
     from lineagelog.intake import FileProgress, Tally
 

@@ -13,27 +13,26 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-import msgspec
-
 from lineagelog.errors import InputError
 from lineagelog.settings import is_file, is_folder
 
 from .bulk import Delivery
+from .documents import SPACE, Document, DocumentTooLargeError, documents, may_be_batch
 from .door import MAX_EVENT
 from .framing import GZIP_MAGIC, TooManyEventsError, split
 
 STDIN: Final = "-"
+STDIN_NAME: Final = "stdin"
 MAX_DOCUMENT: Final = 1024 * 1024 * 1024
 """The largest file that is one JSON document, in bytes: it is held in memory as a whole. NDJSON has no limit."""
 MAX_DOCUMENT_EVENTS: Final = 1_000_000
 """The most events of such a document."""
 
-_LINE_SUFFIXES: Final = (".ndjson", ".jsonl")
-_SUFFIXES: Final = (".json", *_LINE_SUFFIXES, ".openlineageevent")
+_SUFFIXES: Final = (".json", ".ndjson", ".jsonl", ".openlineageevent")
 _CHUNK: Final = 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
-_SPACE: Final = b" \t\r\n"
-_JSON: Final = msgspec.json.Decoder(msgspec.Raw)
+_LOOK: Final = 4096
+"""Bytes in which a file's first character shows itself."""
 
 
 @dataclass(slots=True)
@@ -61,16 +60,16 @@ def read_paths(
     on_problem: Callable[[InputError], None] = _raise,
     max_event: int = MAX_EVENT,
 ) -> Iterator[Delivery]:
-    """The events of files, folders and ``-`` (NDJSON from standard input), in order, each with its position.
+    """The events of files, folders and ``-`` (standard input), in order, each with its position.
 
-    A file is NDJSON, one JSON event, an array of events or ``{"events": […]}``, any of these also gzipped: its first
-    line decides, not its name (``.ndjson`` and ``.jsonl`` are always lines). A folder is searched in sorted order for
-    ``.json .ndjson .jsonl .openlineageevent`` and ``.gz`` of those. Positions are ``file:line``, ``file[index]`` or
-    ``file``.
+    A file is a stream of JSON documents, each an event, an array of events or ``{"events": […]}``: one per line
+    (NDJSON), pretty-printed, one after the other; also gzipped. A folder is searched in sorted order for
+    ``.json .ndjson .jsonl .openlineageevent`` and ``.gz`` of those. Positions are ``file:line``, ``file:line:column``
+    for a further one in a line, with ``[index]`` in a batch; ``file`` for the only document of a file.
 
     ``on_problem`` is told of each file that cannot be read (to its end); the events before the break are delivered and
-    reading goes on with the next file. By default the first problem is raised. A line longer than ``max_event`` bytes
-    is delivered cut off just beyond that limit, so that the door refuses it.
+    reading goes on with the next file. By default the first problem is raised. An event of more than ``max_event``
+    bytes is delivered cut off just beyond that limit, so that the door refuses it.
     """
     progress = progress if progress is not None else FileProgress()
     for path in paths:
@@ -120,12 +119,11 @@ def _files(path: str, progress: FileProgress) -> Iterator[str]:
 
 
 def _read_file(path: str, progress: FileProgress, max_event: int) -> Iterator[Delivery]:
-    name = "stdin" if path == STDIN else os.fsencode(path).decode("utf-8", "replace")
+    name = STDIN_NAME if path == STDIN else os.fsencode(path).decode("utf-8", "replace")
     with _problems_named(name), _opened(path) as raw:
         progress.files += 1
         stream = _inflated(io.BufferedReader(_Counted(raw, progress), _CHUNK))
-        is_lines = path == STDIN or path.lower().removesuffix(".gz").endswith(_LINE_SUFFIXES)
-        yield from _numbered(_lines(stream, max_event), name) if is_lines else _read_any(stream, name, max_event)
+        yield from _read_any(stream, name, max_event)
 
 
 @contextmanager
@@ -209,58 +207,64 @@ def _inflated(stream: io.BufferedReader) -> io.BufferedReader:
     return io.BufferedReader(_Inflated(stream), _CHUNK)
 
 
-def _lines(stream: io.BufferedReader, max_event: int) -> Iterator[bytes]:
-    """The lines; of one that is too long only the start, just beyond the limit."""
-    while line := stream.readline(max_event + 1):
-        yield line
-        if len(line) > max_event and not line.endswith(b"\n"):
-            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
-                pass
-
-
-def _numbered(lines: Iterable[bytes], name: str) -> Iterator[Delivery]:
-    for number, line in enumerate(lines, 1):
-        text = (line.removeprefix(_BOM) if number == 1 else line).strip(_SPACE)
-        if text:
-            yield Delivery(text, f"{name}:{number}")
-
-
 def _read_any(stream: io.BufferedReader, name: str, max_event: int) -> Iterator[Delivery]:
-    """Lines when the first line is one event and more follows, else one document."""
-    first = stream.readline(max_event + 1)
-    text = first.removeprefix(_BOM).strip(_SPACE)
-    if text[:1] == b"{" and stream.peek(1) and _is_json(text) and not _is_batch(text):
-        yield from _numbered(chain((first,), _lines(stream, max_event)), name)
+    """The events of the documents of a file; of the only one of a file its name is position enough."""
+    if name != STDIN_NAME and _begins_with_array(stream):
+        yield from _read_array(stream, name)
         return
-    document = first + stream.read(MAX_DOCUMENT + 1 - len(first))
+    found = documents(stream, max_event, MAX_DOCUMENT)
+    try:
+        first = next(found, None)
+        if first is None:
+            return
+        if name == STDIN_NAME:  # a pipe's events do not wait for the next ones
+            found = chain((first,), found)
+        else:
+            yield from _first_of(first, found, name)
+        for document in found:
+            yield from _events(document.text, _place(document, name))
+    except DocumentTooLargeError as problem:
+        raise InputError(f"{name}: {problem}: use NDJSON, one event per line") from None
+
+
+def _first_of(first: Document, found: Iterator[Document], name: str) -> Iterator[Delivery]:
+    """The first document of a file, and the second, if there is one; the first in any case."""
+    try:
+        second = next(found, None)
+    except (OSError, EOFError, zlib.error, DocumentTooLargeError):
+        yield from _events(first.text, _place(first, name))
+        raise
+    yield from _events(first.text, name if second is None else _place(first, name))
+    if second is not None:
+        yield from _events(second.text, _place(second, name))
+
+
+def _begins_with_array(stream: io.BufferedReader) -> bool:
+    return stream.peek(1)[:_LOOK].removeprefix(_BOM).lstrip(SPACE)[:1] == b"["
+
+
+def _read_array(stream: io.BufferedReader, name: str) -> Iterator[Delivery]:
+    """A file that is an array is read as a whole: looking for its end would cost more than the rest."""
+    document = stream.read(MAX_DOCUMENT + 1)
     if len(document) > MAX_DOCUMENT:
         raise InputError(f"{name}: one document of more than {MAX_DOCUMENT >> 20} MiB: use NDJSON, one event per line")
-    yield from _read_document(document.removeprefix(_BOM).strip(_SPACE), document, name)
+    yield from _events(document.removeprefix(_BOM).strip(SPACE), name)
 
 
-def _read_document(text: bytes, document: bytes, name: str) -> Iterator[Delivery]:
+def _events(text: bytes, place: str) -> Iterator[Delivery]:
+    """A document's events: itself, or those of a batch."""
+    if not may_be_batch(text):
+        yield Delivery(text, place)
+        return
     try:
         framed = split(text, MAX_DOCUMENT_EVENTS)
     except TooManyEventsError as problem:
-        raise InputError(f"{name}: {problem}: use NDJSON, one event per line") from None
+        raise InputError(f"{place}: {problem}: use NDJSON, one event per line") from None
     if framed.is_batch:
-        yield from (Delivery(body, f"{name}[{index}]") for index, body in enumerate(framed.events))
-    elif b"\n{" in text and not _is_json(text):  # NDJSON: its one bad line must not take the others with it
-        yield from _numbered(io.BytesIO(document), name)
-    elif text:
-        yield Delivery(text, name)
+        yield from (Delivery(body, f"{place}[{index}]") for index, body in enumerate(framed.events))
+    else:
+        yield Delivery(text, place)
 
 
-def _is_batch(text: bytes) -> bool:
-    try:
-        return split(text).is_batch
-    except TooManyEventsError:
-        return True
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        _JSON.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
+def _place(document: Document, name: str) -> str:
+    return f"{name}:{document.line}" if document.column == 1 else f"{name}:{document.line}:{document.column}"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import threading
 import zlib
+from io import BytesIO
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from lineagelog.errors import LineageLogError
 from lineagelog.event.model import Reason, Rejected
+
+from .documents import SPACE, documents, is_json, may_be_batch
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 KEPT: Final = 64 * 1024
@@ -25,9 +28,9 @@ MAX_EVENTS: Final = 50_000
 class _Envelope(Struct):
     """OpenMetadata's form of a batch."""
 
-    events: list[msgspec.Raw] | None = None
-    eventTime: msgspec.Raw | None = None  # noqa: N815  # the wire's name
-    run: msgspec.Raw | None = None
+    events: list[msgspec.Raw] | UnsetType = UNSET
+    eventTime: msgspec.Raw | UnsetType = UNSET  # noqa: N815  # the wire's name
+    run: msgspec.Raw | UnsetType = UNSET
 
 
 class _Left(threading.local):
@@ -55,7 +58,6 @@ _COUNTED_LIST: Final = msgspec.json.Decoder(list[_Member])
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _COUNTED_ENVELOPE: Final = msgspec.json.Decoder(_CountedEnvelope)
 _STRUCTURE: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
-_LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*+")
 
 
 class Framed(Struct, frozen=True):
@@ -78,38 +80,59 @@ class TooManyEventsError(LineageLogError):
 
 
 def split(body: bytes, most: int = MAX_EVENTS) -> Framed:
-    """Take a delivery apart: one object, a bare array, ``{"events": […]}``, or NDJSON.
+    """Take a delivery apart: JSON documents, each an event, an array of events, or ``{"events": […]}``.
 
-    Each event keeps its bytes as they were sent. What is none of these comes back as one event, whose parsing says
-    what is wrong with it. Raises TooManyEventsError, before an object is made of each, for more than ``most``.
+    Several stand one after the other, on lines of their own or not. Each event keeps its bytes as they were sent. What
+    is none of these comes back as one event, whose parsing says what is wrong with it. Raises TooManyEventsError,
+    before an object is made of each, for more than ``most``.
     """
-    text = body.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
-    first = text[:1]
-    if first == b"[":
-        try:
-            _refuse_more(text, _COUNTED_LIST, most)
-            return Framed(tuple([bytes(raw) for raw in _LIST.decode(text)]), is_batch=True)
-        except (msgspec.DecodeError, RecursionError):
-            return Framed((text,), is_batch=True, is_broken=True)
-    if first == b"{":
-        return _split_object(text, most)
-    return Framed((text,), is_batch=False)
+    text = body.removeprefix(b"\xef\xbb\xbf").strip(SPACE)
+    is_array = text[:1] == b"["
+    if not is_array and (text[:1] != b"{" or not _may_be_several(text)):
+        return Framed((text,), is_batch=False)
+    try:
+        return _split_document(text, most)
+    except (msgspec.DecodeError, RecursionError):
+        found = list(islice(documents(BytesIO(text), len(text), len(text)), most + 1))
+    if len(found) < 2 or not any(is_json(each.text) for each in found):
+        return Framed((text,), is_batch=is_array, is_broken=is_array)
+    events: list[bytes] = []
+    try:
+        for document in found:
+            events += _members(document.text, most - len(events))
+    except TooManyEventsError:
+        raise TooManyEventsError(text, most) from None
+    return Framed(tuple(events), is_batch=True)
 
 
-def _split_object(text: bytes, most: int) -> Framed:
-    if b'"events"' in text[:4096] or b"\n" in text:
-        try:
-            _refuse_more(text, _COUNTED_ENVELOPE, most)
-            envelope = _ENVELOPE.decode(text)
-            if envelope.events is not None and envelope.eventTime is None and envelope.run is None:
-                return Framed(tuple([bytes(raw) for raw in envelope.events]), is_batch=True)
-        except (msgspec.DecodeError, RecursionError):
-            lines = [match[0].rstrip(b" \t\r") for match in islice(_LINE.finditer(text), most + 1)]
-            if len(lines) > 1 and all(line[:1] in b'{["' for line in lines) and any(map(_is_whole, lines)):
-                if len(lines) > most:
-                    raise TooManyEventsError(text, most) from None
-                return Framed(tuple(lines), is_batch=True)
-    return Framed((text,), is_batch=False)
+def _may_be_several(text: bytes) -> bool:
+    """Whether an object is worth a second look; most deliveries are one event on one line."""
+    return may_be_batch(text) or b"\n" in text or text.count(b'"eventTime"') > 1
+
+
+def _split_document(text: bytes, most: int) -> Framed:
+    """The events of one JSON document. Raises msgspec's errors for what is no JSON, or more than that."""
+    if text[:1] == b"[":
+        _refuse_more(text, _COUNTED_LIST, most)
+        return Framed(tuple([bytes(raw) for raw in _LIST.decode(text)]), is_batch=True)
+    _refuse_more(text, _COUNTED_ENVELOPE, most)
+    try:
+        envelope = _ENVELOPE.decode(text)
+    except msgspec.ValidationError:  # its ``events`` is no array, whatever it is
+        return Framed((text,), is_batch=False)
+    if envelope.events is UNSET or envelope.eventTime is not UNSET or envelope.run is not UNSET:
+        return Framed((text,), is_batch=False)
+    return Framed(tuple([bytes(raw) for raw in envelope.events]), is_batch=True)
+
+
+def _members(text: bytes, most: int) -> tuple[bytes, ...]:
+    """The events of one document of several; of what is no JSON, itself. Raises TooManyEventsError."""
+    if most < 1 and not may_be_batch(text):
+        raise TooManyEventsError(text, most)
+    try:
+        return _split_document(text, most).events if may_be_batch(text) else (text,)
+    except (msgspec.DecodeError, RecursionError):
+        return (text,)
 
 
 def _refuse_more(text: bytes, counted: msgspec.json.Decoder[Any], most: int) -> None:
@@ -146,11 +169,6 @@ def has_more_values(body: bytes, most: int) -> bool:
         return False
     marks = (1 for match in _STRUCTURE.finditer(body) if body[match.start()] in b",{[")  # texts may hold any of these
     return next(islice(marks, most, None), None) is not None
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether the line looks like an event of its own, not like a part of one that is broken over several lines."""
-    return line[:1] == b"{" and line[-1:] == b"}" and b'"eventTime"' in line
 
 
 class TooLargeError(LineageLogError):

@@ -1,0 +1,1 @@
+"""How deliveries become events: documents of a stream, batches, limits."""
