@@ -46,7 +46,8 @@ def _load(
     """Load events from files and folders.
 
     JSON (an event, an array or {"events": […]}), one document or many: a line each (NDJSON), pretty-printed, one after
-    the other; these as .gz; Egeria's *.openlineageevent files. An event that is stored already counts as duplicate, so that a load that was stopped may simply be started again.
+    the other; these as .gz; Egeria's *.openlineageevent files. An event that is stored already counts as duplicate, so
+    that a load that was stopped may simply be started again.
     """
     from lineagelog.intake import FileProgress, Tally
 
