@@ -112,3 +112,8 @@ def load(store: LogStore, *runs: list[Json]) -> None:
 def ask(store: LogStore, name: str, period: Window, **values: str) -> list[Finding]:
     """Run an analysis."""
     return list(asking.ask(store.database, analysis_named(name), period, values).findings)
+
+
+def answer(store: LogStore, name: str, period: Window, **values: str) -> asking.Answer:
+    """Run an analysis, for all that it tells."""
+    return asking.ask(store.database, analysis_named(name), period, values)

@@ -10,6 +10,7 @@ import pytest
 
 from lineagelog.analysis import analyses, analysis_named
 from lineagelog.errors import InputError, StoreNotCreated
+from lineagelog.read.analyses import EVERYTHING
 from lineagelog.read.analyses import ask as ask_store
 from lineagelog.read.script import run_script, variables
 from lineagelog.resources import sql_text
@@ -30,7 +31,7 @@ def test_variables_are_parameters(name: str) -> None:
     """The window's two, the clock, and those that the declaration names; some of these are for what is explained."""
     parameters = {parameter.name for parameter in analyses()[name].parameters}
     used = variables(sql_text(analyses()[name].script))
-    assert {"from", "to"} <= used <= parameters | {"from", "to", "as_of"}
+    assert {"from", "to"} <= used <= parameters | {"from", "to", "as_of"} | EVERYTHING.keys()
 
 
 def test_every_script_has_its_class() -> None:
@@ -44,7 +45,7 @@ def test_psql_runs_the_script_as_it_is(store: LogStore, store_url: str, postgres
     """With \\set variables and search_path, as its first lines say."""
     load(store, *(run("job", day(each), [dataset("a")], [dataset("b")]) for each in range(3)))
     times = {"from": "2026-03-01", "to": "2026-03-09", "as_of": "2026-03-09"}
-    settings = times | analyses()[name].values(BLAST if analyses()[name].one_of else {})
+    settings = times | EVERYTHING | analyses()[name].values(BLAST if analyses()[name].one_of else {})
     done = subprocess.run(
         [
             *(postgres.bin_dir / "psql", "-X", "-v", "ON_ERROR_STOP=1", "-d", store_url.replace("+psycopg", "")),
@@ -71,8 +72,9 @@ def test_an_analysis_keeps_to_its_schema_and_cannot_write(store: LogStore) -> No
         dataset_namespace="postgres://db:5432",
     )
     assert [each.n for each in found] == [3]
-    with pytest.raises(Exception, match="read-only"):
-        run_script(store.database, "DELETE FROM ol_run WHERE run_id LIKE '50%' RETURNING 1", {})
+    delete = "DELETE FROM ol_run WHERE run_id LIKE '50%' RETURNING 1"
+    with pytest.raises(Exception, match="read-only"), run_script(store.database, delete, {}) as rows:
+        list(rows)
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,8 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
     joins: Joins = Joins.HASH
     engines: tuple[str, ...] = ("postgresql",)
     """Where its SQL runs."""
+    reads_events: bool = False
+    """Whether it reads what was received and not the digest: its cost follows the events, and their size."""
     where_nothing_is_found: str = ""
     """What may be the reason, for a person."""
     columns: tuple[str, ...] = ()

@@ -18,6 +18,9 @@ from .script import run_script
 
 TIME_LIMIT: Final = timedelta(minutes=5)
 
+EVERYTHING: Final = {"arrived_from": "0", "arrived_to": str(2**64 - 1)}
+"""Of what reads events: those of all transactions."""
+
 _PLANNER: Final = {
     Joins.HASH: {"enable_nestloop": "off", "work_mem": "64MB", "jit": "off"},
     Joins.INDEX: {"work_mem": "64MB", "jit": "off"},
@@ -65,16 +68,17 @@ def ask(
     """
     given = Given(start=window.start, end=window.end, as_of=as_of or window.end, values=analysis.values(values or {}))
     times = {"from": given.start, "to": given.end, "as_of": given.as_of}
-    variables = {**{name: time.isoformat() for name, time in times.items()}, **given.values}
+    variables = {**{name: time.isoformat() for name, time in times.items()}, **EVERYTHING, **given.values}
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
-        rows = run_script(database, sql_text(analysis.script), variables, settings)
+        with run_script(database, sql_text(analysis.script), variables, settings) as rows:
+            judgement = analysis.judge((convert(_plain(row), analysis.row) for row in rows), given)
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "
             "raise analyse.time_limit"
         ) from stopped
-    return Answer(analysis.name, window, analysis.judge([convert(_plain(row), analysis.row) for row in rows], given))
+    return Answer(analysis.name, window, judgement)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

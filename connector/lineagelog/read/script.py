@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, Final, cast
 
 from psycopg import errors as pg
-from psycopg import sql
+from psycopg import pq, sql
 from psycopg.rows import dict_row
 
 from lineagelog.errors import AnalysisStopped
@@ -16,6 +17,8 @@ from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition.version import keep_to_version
 
 _VARIABLE: Final = re.compile(r":'(\w+)'")
+_AT_ONCE: Final = 100 if pq.version() >= 170000 else 1
+"""Rows that are asked of the connection at a time; libpq 17 gives several."""
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
 
 
@@ -24,17 +27,18 @@ def variables(script: str) -> frozenset[str]:
     return frozenset(_VARIABLE.findall(_COMMENT.sub("", script)))
 
 
+@contextmanager
 def run_script(
     database: Database,
     script: str,
     values: Mapping[str, str],
     settings: Mapping[str, str] | None = None,
-) -> list[dict[str, Any]]:
-    """The rows of the one statement in ``script``, read in a transaction that can only read.
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """The rows of the one statement in ``script``, read in a transaction that can only read, one after the other.
 
     ``values``: a text for each variable; the script casts them. ``settings`` of PostgreSQL hold for the statement.
-    Raises AnalysisStopped after its statement_timeout, StoreUnavailable, StoreNotCreated, StoreTooOld, and KeyError for
-    a variable without a value.
+    No more than a few rows are in memory at once. Raises AnalysisStopped after its statement_timeout, StoreUnavailable,
+    StoreNotCreated, StoreTooOld, and KeyError for a variable without a value.
     """
     keep_to_version(database)
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
@@ -48,6 +52,8 @@ def run_script(
         connection.execute(f"SELECT {calls}".encode(), [part for setting in chosen.items() for part in setting])
         with connection.cursor(row_factory=dict_row) as cursor:
             try:
-                return cursor.execute(text.encode(), wanted).fetchall()
+                stream = cursor.stream(text.encode(), wanted, size=_AT_ONCE)
+                with closing(cast("Generator[dict[str, Any]]", stream)) as rows:
+                    yield rows
             except pg.QueryCanceled as error:
                 raise AnalysisStopped("stopped at the time limit") from error

@@ -1,0 +1,1 @@
+"""What tests and assertions say from run to run."""

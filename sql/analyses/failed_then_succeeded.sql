@@ -1,0 +1,63 @@
+-- Which jobs fail, and succeed when they are tried again?
+--
+-- SET search_path TO openlineage;
+-- \set from '2026-03-01'  \set to '2026-03-08'  \set history '30 days'
+-- \i failed_then_succeeded.sql
+--
+-- A success in the window is a retry of the failure before it if both were due at the same time (nominal start), were
+-- started by the same run, or follow each other in less than half of the job's usual distance since :history before the
+-- window. All failures in a row before it are counted. One row per job.
+WITH execution AS MATERIALIZED (
+    SELECT
+        job_key, execution_key, first_event_time AS at, outcome = 'FAIL' AS is_bad,
+        count(*) FILTER (WHERE outcome <> 'FAIL') OVER job AS good,
+        lag(first_event_time) OVER job AS before_at,
+        CASE WHEN outcome = 'COMPLETE' AND lag(outcome) OVER job = 'FAIL' THEN lag(execution_key) OVER job END
+            AS failed_key
+    FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
+    WHERE outcome IN ('COMPLETE', 'FAIL')
+    WINDOW job AS (PARTITION BY job_key ORDER BY first_event_time, execution_key)
+),
+candidate AS (
+    SELECT * FROM execution WHERE failed_key IS NOT NULL AND at >= :'from'::timestamptz
+),
+detail AS MATERIALIZED (
+    SELECT execution_key, nominal_start_time, parent_run_id
+    FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
+    WHERE execution_key IN (SELECT execution_key FROM candidate UNION ALL SELECT failed_key FROM candidate)
+),
+usual AS (
+    SELECT
+        job_key, count(*) FILTER (WHERE at >= :'from'::timestamptz) AS n,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY date_part('epoch', at - before_at)) AS gap_seconds
+    FROM execution
+    WHERE job_key IN (SELECT job_key FROM candidate)
+    GROUP BY job_key
+),
+retry AS (
+    SELECT c.job_key, c.execution_key, c.good, u.n
+    FROM candidate c
+    JOIN usual u USING (job_key)
+    JOIN detail d ON d.execution_key = c.execution_key
+    JOIN detail f ON f.execution_key = c.failed_key
+    WHERE d.nominal_start_time = f.nominal_start_time
+       OR d.parent_run_id = f.parent_run_id
+       OR date_part('epoch', c.at - c.before_at) < u.gap_seconds / 2
+),
+part AS (
+    SELECT r.n, r.execution_key AS retry_key, e.execution_key, e.at, e.is_bad
+    FROM retry r
+    JOIN execution e ON e.job_key = r.job_key
+        AND ((e.is_bad AND e.good = r.good - 1) OR e.execution_key = r.execution_key)
+)
+SELECT
+    e.job_namespace, e.job_name, min(p.n) AS n, count(DISTINCT p.retry_key) AS retried,
+    count(*) FILTER (WHERE p.is_bad) AS failures,
+    coalesce(sum(greatest(extract(epoch FROM e.end_time - e.start_time), 0)) FILTER (WHERE p.is_bad), 0)::float8
+        AS lost_seconds,
+    min(p.at) AS first_seen, max(p.at) AS last_seen,
+    (array_agg(e.execution_id ORDER BY p.at DESC, p.execution_key))[:10] AS run_ids
+FROM part p
+JOIN ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e USING (execution_key)
+GROUP BY e.job_key, e.job_namespace, e.job_name
+ORDER BY first_seen, e.job_namespace, e.job_name;

@@ -1,0 +1,1 @@
+"""Tests of the analyses of this folder of `analysis/`."""
