@@ -24,6 +24,13 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_assertion (
 	severity TEXT COLLATE "C",
 	assertion_name TEXT COLLATE "C",
 	occurrence INTEGER NOT NULL,
+	expected TEXT COLLATE "C",
+	actual TEXT COLLATE "C",
+	params TEXT COLLATE "C",
+	position INTEGER,
+	skipped BOOLEAN,
+	result_key UUID,
+	side TEXT COLLATE "C",
 	PRIMARY KEY (assertion_key)
 );
 
@@ -261,6 +268,12 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_test (
 	test_type TEXT COLLATE "C",
 	severity TEXT COLLATE "C",
 	occurrence INTEGER NOT NULL,
+	expected TEXT COLLATE "C",
+	actual TEXT COLLATE "C",
+	params TEXT COLLATE "C",
+	position INTEGER,
+	skipped BOOLEAN,
+	result_key UUID,
 	PRIMARY KEY (test_key)
 );
 
@@ -363,15 +376,61 @@ DO $migrate$ BEGIN -- to version 4: outcomes of runs
     COMMENT ON COLUMN "openlineage"."ol_run".last_fail_time IS 'latest FAIL';
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_run"'::regclass AND attname = 'outcome' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_run" ALTER COLUMN last_start_time TYPE TIMESTAMP WITH TIME ZONE USING start_time, ALTER COLUMN last_fail_time TYPE TIMESTAMP WITH TIME ZONE USING CASE WHEN status = 'FAIL' THEN end_time END, ADD COLUMN outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' ELSE status END) STORED; END IF;
     COMMENT ON COLUMN "openlineage"."ol_run".outcome IS 'what came of it: go by this';
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: results of assertions
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS expected TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS actual TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS params TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS side TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS position integer;
+    ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS skipped boolean;
+    COMMENT ON COLUMN "openlineage"."ol_assertion".params IS 'canonical JSON';
+    COMMENT ON COLUMN "openlineage"."ol_assertion".side IS 'input or output, by the facets of which it is one; dataset: among `facets`';
+    COMMENT ON COLUMN "openlineage"."ol_assertion".position IS 'number in the event of one dataset_namespace, dataset_name, assertion, column_name, assertion_name';
+    COMMENT ON COLUMN "openlineage"."ol_assertion".skipped IS 'it was not executed, whatever else is said of it';
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_assertion"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN result_key uuid; ALTER TABLE "openlineage"."ol_assertion" ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING encode(substr(sha256(convert_to(coalesce(octet_length(run_id::text) || ':' || run_id::text, '-') || coalesce(octet_length(job_namespace::text) || ':' || job_namespace::text, '-') || coalesce(octet_length(job_name::text) || ':' || job_name::text, '-') || coalesce(octet_length(dataset_namespace::text) || ':' || dataset_namespace::text, '-') || coalesce(octet_length(dataset_name::text) || ':' || dataset_name::text, '-') || coalesce(octet_length(assertion::text) || ':' || assertion::text, '-') || coalesce(octet_length(column_name::text) || ':' || column_name::text, '-') || coalesce(octet_length(assertion_name::text) || ':' || assertion_name::text, '-') || coalesce(octet_length(occurrence::text) || ':' || occurrence::text, '-'), 'UTF8')), 1, 16), 'hex')::uuid; END IF;
+    COMMENT ON COLUMN "openlineage"."ol_assertion".result_key IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: results of tests
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_test" ADD COLUMN IF NOT EXISTS expected TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_test" ADD COLUMN IF NOT EXISTS actual TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_test" ADD COLUMN IF NOT EXISTS params TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_test" ADD COLUMN IF NOT EXISTS position integer;
+    ALTER TABLE "openlineage"."ol_test" ADD COLUMN IF NOT EXISTS skipped boolean;
+    COMMENT ON COLUMN "openlineage"."ol_test".params IS 'canonical JSON';
+    COMMENT ON COLUMN "openlineage"."ol_test".position IS 'number in the event of one test_name, test_type';
+    COMMENT ON COLUMN "openlineage"."ol_test".skipped IS 'it was not executed, whatever else is said of it';
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_test"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_test" ADD COLUMN result_key uuid; ALTER TABLE "openlineage"."ol_test" ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING encode(substr(sha256(convert_to(coalesce(octet_length(run_id::text) || ':' || run_id::text, '-') || coalesce(octet_length(job_namespace::text) || ':' || job_namespace::text, '-') || coalesce(octet_length(job_name::text) || ':' || job_name::text, '-') || coalesce(octet_length(test_name::text) || ':' || test_name::text, '-') || coalesce(octet_length(test_type::text) || ':' || test_type::text, '-') || coalesce(octet_length(occurrence::text) || ':' || occurrence::text, '-'), 'UTF8')), 1, 16), 'hex')::uuid; END IF;
+    COMMENT ON COLUMN "openlineage"."ol_test".result_key IS 'hash of run_id, job_namespace, job_name, test_name, test_type, position';
     UPDATE "openlineage"."ol_store" SET version = 4 WHERE id = 1;
   END IF;
 END $migrate$;
+
+CREATE INDEX IF NOT EXISTS ol_assertion_result ON openlineage.ol_assertion (result_key, event_time);
+
+CREATE INDEX IF NOT EXISTS ol_test_result ON openlineage.ol_test (result_key, event_time);
 
 COMMENT ON TABLE openlineage.ol_assertion IS 'each data quality assertion of each event';
 
 COMMENT ON COLUMN openlineage.ol_assertion.assertion_key IS 'hash of all columns';
 
 COMMENT ON COLUMN openlineage.ol_assertion.occurrence IS 'number among equal assertions of the event';
+
+COMMENT ON COLUMN openlineage.ol_assertion.params IS 'canonical JSON';
+
+COMMENT ON COLUMN openlineage.ol_assertion.position IS 'number in the event of one dataset_namespace, dataset_name, assertion, column_name, assertion_name';
+
+COMMENT ON COLUMN openlineage.ol_assertion.skipped IS 'it was not executed, whatever else is said of it';
+
+COMMENT ON COLUMN openlineage.ol_assertion.result_key IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
+
+COMMENT ON COLUMN openlineage.ol_assertion.side IS 'input or output, by the facets of which it is one; dataset: among `facets`';
 
 COMMENT ON TABLE openlineage.ol_dead_letter IS 'events that were refused, with their bytes';
 
@@ -550,6 +609,14 @@ COMMENT ON TABLE openlineage.ol_test IS 'each test of the test run facet of each
 COMMENT ON COLUMN openlineage.ol_test.test_key IS 'hash of all columns';
 
 COMMENT ON COLUMN openlineage.ol_test.occurrence IS 'number among equal tests of the event';
+
+COMMENT ON COLUMN openlineage.ol_test.params IS 'canonical JSON';
+
+COMMENT ON COLUMN openlineage.ol_test.position IS 'number in the event of one test_name, test_type';
+
+COMMENT ON COLUMN openlineage.ol_test.skipped IS 'it was not executed, whatever else is said of it';
+
+COMMENT ON COLUMN openlineage.ol_test.result_key IS 'hash of run_id, job_namespace, job_name, test_name, test_type, position';
 
 COMMENT ON TABLE openlineage.ol_token IS 'bearer tokens';
 

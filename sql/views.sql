@@ -371,40 +371,64 @@ COMMENT ON COLUMN v_ol_column_edge.from_name IS 'NULL: the column has lineage, a
 
 -- --- results ---------------------------------------------------------------------------------------------------------
 
+-- The last report of a result is found by its key, so that the cost follows the reports of the window, however many of
+-- them one run has.
+CREATE OR REPLACE FUNCTION ol_result(window_start timestamptz, window_end timestamptz)
+RETURNS TABLE (
+    kind text, event_time timestamptz, run_id text, job_namespace text, job_name text,
+    dataset_namespace text, dataset_name text, dataset_key uuid, name text, type text, column_name text,
+    occurrence integer, success boolean, status text, severity text,
+    expected text, actual text, params jsonb, side text, execution_key uuid, job_key uuid, result_key uuid)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT
+        'assertion' COLLATE "C", a.event_time, a.run_id, a.job_namespace, a.job_name,
+        a.dataset_namespace, a.dataset_name, a.dataset_key, a.assertion_name, a.assertion, a.column_name,
+        a.position, CASE WHEN NOT coalesce(a.skipped, false) THEN a.success END,
+        CASE WHEN a.skipped THEN 'skip' WHEN a.success THEN 'pass' WHEN NOT a.success THEN 'fail' END COLLATE "C",
+        a.severity, a.expected, a.actual, a.params::jsonb, a.side,
+        ol_key(a.run_id, a.job_namespace, a.job_name), ol_key(a.job_namespace, a.job_name), a.result_key
+    FROM ol_assertion a
+    WHERE a.event_time >= window_start AND a.event_time < window_end
+      AND NOT EXISTS (
+        SELECT FROM ol_assertion later
+        WHERE later.result_key = a.result_key
+          AND (later.event_time, coalesce(later.success::int, -1), later.assertion_key)
+              > (a.event_time, coalesce(a.success::int, -1), a.assertion_key))
+    UNION ALL
+    SELECT
+        'test', t.event_time, t.run_id, t.job_namespace, t.job_name,
+        NULL, NULL, NULL, t.test_name, t.test_type, NULL,
+        t.position, CASE WHEN t.skipped THEN NULL WHEN lower(t.status) = 'pass' THEN true WHEN lower(t.status) = 'fail' THEN false END,
+        CASE WHEN t.skipped THEN 'skip' ELSE t.status END,
+        t.severity, t.expected, t.actual, t.params::jsonb, 'run',
+        ol_key(t.run_id, t.job_namespace, t.job_name), ol_key(t.job_namespace, t.job_name), t.result_key
+    FROM ol_test t
+    WHERE t.event_time >= window_start AND t.event_time < window_end
+      AND NOT EXISTS (
+        SELECT FROM ol_test later
+        WHERE later.result_key = t.result_key
+          AND (later.event_time, coalesce(later.status, ''), later.test_key)
+              > (t.event_time, coalesce(t.status, ''), t.test_key));
+END;
+COMMENT ON FUNCTION ol_result IS 'one result per assertion or test of a run, the last report''s, where that lies in the window';
+
 CREATE OR REPLACE VIEW v_ol_result AS
 SELECT
-    'assertion' COLLATE "C" AS kind, a.event_time, a.run_id, a.job_namespace, a.job_name,
-    a.dataset_namespace, a.dataset_name, a.dataset_key, a.assertion_name AS name, a.assertion AS type, a.column_name,
-    a.occurrence, a.success, CASE a.success WHEN true THEN 'pass' WHEN false THEN 'fail' END COLLATE "C" AS status,
-    a.severity
-FROM ol_assertion a
-WHERE NOT EXISTS (
-    SELECT FROM ol_assertion later
-    WHERE later.run_id = a.run_id AND later.job_namespace = a.job_namespace AND later.job_name = a.job_name
-      AND later.dataset_key = a.dataset_key AND later.occurrence = a.occurrence
-      AND coalesce(later.assertion, '') = coalesce(a.assertion, '')
-      AND coalesce(later.column_name, '') = coalesce(a.column_name, '')
-      AND coalesce(later.assertion_name, '') = coalesce(a.assertion_name, '')
-      AND (later.event_time, coalesce(later.success::int, -1), later.assertion_key)
-          > (a.event_time, coalesce(a.success::int, -1), a.assertion_key))
-UNION ALL
-SELECT
-    'test', t.event_time, t.run_id, t.job_namespace, t.job_name,
-    NULL, NULL, NULL, t.test_name, t.test_type, NULL,
-    t.occurrence, CASE lower(t.status) WHEN 'pass' THEN true WHEN 'fail' THEN false END, t.status,
-    t.severity
-FROM ol_test t
-WHERE NOT EXISTS (
-    SELECT FROM ol_test later
-    WHERE later.run_id = t.run_id AND later.job_namespace = t.job_namespace AND later.job_name = t.job_name
-      AND later.occurrence = t.occurrence
-      AND coalesce(later.test_name, '') = coalesce(t.test_name, '')
-      AND coalesce(later.test_type, '') = coalesce(t.test_type, '')
-      AND (later.event_time, coalesce(later.status, ''), later.test_key)
-          > (t.event_time, coalesce(t.status, ''), t.test_key));
+    kind COLLATE "C" AS kind, event_time, run_id COLLATE "C" AS run_id, job_namespace COLLATE "C" AS job_namespace,
+    job_name COLLATE "C" AS job_name, dataset_namespace COLLATE "C" AS dataset_namespace,
+    dataset_name COLLATE "C" AS dataset_name, dataset_key, name COLLATE "C" AS name, type COLLATE "C" AS type,
+    column_name COLLATE "C" AS column_name, occurrence, success, status COLLATE "C" AS status,
+    severity COLLATE "C" AS severity, expected COLLATE "C" AS expected, actual COLLATE "C" AS actual, params,
+    side COLLATE "C" AS side, execution_key, job_key, result_key
+FROM ol_result('-infinity', 'infinity');
 COMMENT ON VIEW v_ol_result IS 'one result per assertion or test of a run: the last report''s';
 COMMENT ON COLUMN v_ol_result.kind IS 'assertion (of a dataset) or test (of a run)';
+COMMENT ON COLUMN v_ol_result.occurrence IS 'number among the results of that name, type and column of one event';
 COMMENT ON COLUMN v_ol_result.success IS 'NULL: neither passed nor failed (skipped, unknown)';
+COMMENT ON COLUMN v_ol_result.severity IS 'as configured: warn = a failure does not stop anything; NULL = not told';
+COMMENT ON COLUMN v_ol_result.side IS
+    'where it was told: input or output (facets of an input or output), dataset (among its own facets), run (a test)';
 
 -- --- what stepped aside ----------------------------------------------------------------------------------------------
 

@@ -259,7 +259,9 @@ SELECT openlineage.ol_assertion.assertion_key, openlineage.ol_assertion.event_ti
   openlineage.ol_assertion.dataset_namespace, openlineage.ol_assertion.dataset_name,
   openlineage.ol_assertion.dataset_key, openlineage.ol_assertion.assertion, openlineage.ol_assertion.column_name,
   openlineage.ol_assertion.success, openlineage.ol_assertion.severity, openlineage.ol_assertion.assertion_name,
-  openlineage.ol_assertion.occurrence
+  openlineage.ol_assertion.occurrence, openlineage.ol_assertion.expected, openlineage.ol_assertion.actual,
+  openlineage.ol_assertion.params, openlineage.ol_assertion.position, openlineage.ol_assertion.skipped,
+  openlineage.ol_assertion.result_key, openlineage.ol_assertion.side
 FROM openlineage.ol_assertion
 WHERE openlineage.ol_assertion.event_time >= :window_start::TIMESTAMP WITH TIME ZONE
   AND openlineage.ol_assertion.event_time < :window_end::TIMESTAMP WITH TIME ZONE
@@ -270,7 +272,9 @@ ORDER BY openlineage.ol_assertion.event_time, openlineage.ol_assertion.assertion
 SELECT openlineage.ol_test.test_key, openlineage.ol_test.event_time, openlineage.ol_test.run_id,
   openlineage.ol_test.job_namespace, openlineage.ol_test.job_name, openlineage.ol_test.test_name,
   openlineage.ol_test.status, openlineage.ol_test.test_type, openlineage.ol_test.severity,
-  openlineage.ol_test.occurrence
+  openlineage.ol_test.occurrence, openlineage.ol_test.expected, openlineage.ol_test.actual,
+  openlineage.ol_test.params, openlineage.ol_test.position, openlineage.ol_test.skipped,
+  openlineage.ol_test.result_key
 FROM openlineage.ol_test
 WHERE openlineage.ol_test.event_time >= :window_start::TIMESTAMP WITH TIME ZONE
   AND openlineage.ol_test.event_time < :window_end::TIMESTAMP WITH TIME ZONE

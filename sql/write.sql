@@ -1747,10 +1747,11 @@ SET event_time = CASE
 
 -- insert_assertion: Insert an assertion.
 -- parameters: event_time, run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion,
--- column_name, success, severity, assertion_name, occurrence
+-- column_name, success, severity, assertion_name, occurrence, expected, actual, params, position, skipped, side
 INSERT INTO openlineage.ol_assertion (
   assertion_key, event_time, run_id, job_namespace, job_name, dataset_namespace, dataset_name, dataset_key, assertion,
-  column_name, success, severity, assertion_name, occurrence
+  column_name, success, severity, assertion_name, occurrence, expected, actual, params, position, skipped, result_key,
+  side
 )
 VALUES (
   CAST(
@@ -1875,15 +1876,107 @@ VALUES (
     ) AS UUID
   ),
   :assertion::VARCHAR COLLATE "C", :column_name::VARCHAR COLLATE "C", CAST(:success AS BOOLEAN),
-  :severity::VARCHAR COLLATE "C", :assertion_name::VARCHAR COLLATE "C", :occurrence::INTEGER
+  :severity::VARCHAR COLLATE "C", :assertion_name::VARCHAR COLLATE "C", :occurrence::INTEGER,
+  :expected::VARCHAR COLLATE "C", :actual::VARCHAR COLLATE "C", :params::VARCHAR COLLATE "C", :position::INTEGER,
+  CAST(:skipped AS BOOLEAN),
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            (
+              (
+                (
+                  (
+                    (
+                      (
+                        (
+                          coalesce(
+                            (
+                              octet_length(CAST(:run_id::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                            ) || CAST(:run_id::VARCHAR COLLATE "C" AS TEXT),
+                            '-'
+                          ) || coalesce(
+                            (
+                              octet_length(CAST(:job_namespace::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                            ) || CAST(:job_namespace::VARCHAR COLLATE "C" AS TEXT),
+                            '-'
+                          )
+                        ) || coalesce(
+                          (
+                            octet_length(CAST(:job_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                          ) || CAST(:job_name::VARCHAR COLLATE "C" AS TEXT),
+                          '-'
+                        )
+                      ) || coalesce(
+                        (
+                          octet_length(CAST(:dataset_namespace::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                        ) || CAST(:dataset_namespace::VARCHAR COLLATE "C" AS TEXT),
+                        '-'
+                      )
+                    ) || coalesce(
+                      (
+                        octet_length(CAST(:dataset_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                      ) || CAST(:dataset_name::VARCHAR COLLATE "C" AS TEXT),
+                      '-'
+                    )
+                  ) || coalesce(
+                    (
+                      octet_length(CAST(:assertion::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                    ) || CAST(:assertion::VARCHAR COLLATE "C" AS TEXT),
+                    '-'
+                  )
+                ) || coalesce(
+                  (
+                    octet_length(CAST(:column_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                  ) || CAST(:column_name::VARCHAR COLLATE "C" AS TEXT),
+                  '-'
+                )
+              ) || coalesce(
+                (
+                  octet_length(CAST(:assertion_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                ) || CAST(:assertion_name::VARCHAR COLLATE "C" AS TEXT),
+                '-'
+              )
+            ) || coalesce(
+              (octet_length(CAST(:position::INTEGER AS TEXT)) || ':') || CAST(:position::INTEGER AS TEXT), '-'
+            ),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :side::VARCHAR COLLATE "C"
 )
-ON CONFLICT
-DO NOTHING;
+ON CONFLICT (assertion_key)
+DO UPDATE
+SET expected = excluded.expected, actual = excluded.actual, params = excluded.params, position = excluded.position,
+  skipped = excluded.skipped, result_key = excluded.result_key, side = excluded.side
+WHERE (
+  CAST(excluded.expected IS NOT NULL AS BOOLEAN), coalesce(excluded.expected, ''),
+  CAST(excluded.actual IS NOT NULL AS BOOLEAN), coalesce(excluded.actual, ''),
+  CAST(excluded.params IS NOT NULL AS BOOLEAN), coalesce(excluded.params, ''),
+  CAST(excluded.side IS NOT NULL AS BOOLEAN), coalesce(excluded.side, ''),
+  CAST(excluded.position IS NOT NULL AS BOOLEAN), coalesce(excluded.position, -1),
+  CAST(excluded.skipped IS NOT NULL AS BOOLEAN), coalesce(excluded.skipped, false)
+) > (
+  CAST(openlineage.ol_assertion.expected IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.expected, ''),
+  CAST(openlineage.ol_assertion.actual IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.actual, ''),
+  CAST(openlineage.ol_assertion.params IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.params, ''),
+  CAST(openlineage.ol_assertion.side IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.side, ''),
+  CAST(openlineage.ol_assertion.position IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.position, -1),
+  CAST(openlineage.ol_assertion.skipped IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_assertion.skipped, false)
+);
 
 -- insert_test: Insert a test.
--- parameters: event_time, run_id, job_namespace, job_name, test_name, status, test_type, severity, occurrence
+-- parameters: event_time, run_id, job_namespace, job_name, test_name, status, test_type, severity, occurrence,
+-- expected, actual, params, position, skipped
 INSERT INTO openlineage.ol_test (
-  test_key, event_time, run_id, job_namespace, job_name, test_name, status, test_type, severity, occurrence
+  test_key, event_time, run_id, job_namespace, job_name, test_name, status, test_type, severity, occurrence, expected,
+  actual, params, position, skipped, result_key
 )
 VALUES (
   CAST(
@@ -1968,10 +2061,76 @@ VALUES (
   ),
   :event_time::TIMESTAMP WITH TIME ZONE, :run_id::VARCHAR COLLATE "C", :job_namespace::VARCHAR COLLATE "C",
   :job_name::VARCHAR COLLATE "C", :test_name::VARCHAR COLLATE "C", :status::VARCHAR COLLATE "C",
-  :test_type::VARCHAR COLLATE "C", :severity::VARCHAR COLLATE "C", :occurrence::INTEGER
+  :test_type::VARCHAR COLLATE "C", :severity::VARCHAR COLLATE "C", :occurrence::INTEGER,
+  :expected::VARCHAR COLLATE "C", :actual::VARCHAR COLLATE "C", :params::VARCHAR COLLATE "C", :position::INTEGER,
+  CAST(:skipped AS BOOLEAN),
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            (
+              (
+                (
+                  (
+                    coalesce(
+                      (
+                        octet_length(CAST(:run_id::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                      ) || CAST(:run_id::VARCHAR COLLATE "C" AS TEXT),
+                      '-'
+                    ) || coalesce(
+                      (
+                        octet_length(CAST(:job_namespace::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                      ) || CAST(:job_namespace::VARCHAR COLLATE "C" AS TEXT),
+                      '-'
+                    )
+                  ) || coalesce(
+                    (
+                      octet_length(CAST(:job_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                    ) || CAST(:job_name::VARCHAR COLLATE "C" AS TEXT),
+                    '-'
+                  )
+                ) || coalesce(
+                  (
+                    octet_length(CAST(:test_name::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                  ) || CAST(:test_name::VARCHAR COLLATE "C" AS TEXT),
+                  '-'
+                )
+              ) || coalesce(
+                (
+                  octet_length(CAST(:test_type::VARCHAR COLLATE "C" AS TEXT)) || ':'
+                ) || CAST(:test_type::VARCHAR COLLATE "C" AS TEXT),
+                '-'
+              )
+            ) || coalesce(
+              (octet_length(CAST(:position::INTEGER AS TEXT)) || ':') || CAST(:position::INTEGER AS TEXT), '-'
+            ),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  )
 )
-ON CONFLICT
-DO NOTHING;
+ON CONFLICT (test_key)
+DO UPDATE
+SET expected = excluded.expected, actual = excluded.actual, params = excluded.params, position = excluded.position,
+  skipped = excluded.skipped, result_key = excluded.result_key
+WHERE (
+  CAST(excluded.expected IS NOT NULL AS BOOLEAN), coalesce(excluded.expected, ''),
+  CAST(excluded.actual IS NOT NULL AS BOOLEAN), coalesce(excluded.actual, ''),
+  CAST(excluded.params IS NOT NULL AS BOOLEAN), coalesce(excluded.params, ''),
+  CAST(excluded.position IS NOT NULL AS BOOLEAN), coalesce(excluded.position, -1),
+  CAST(excluded.skipped IS NOT NULL AS BOOLEAN), coalesce(excluded.skipped, false)
+) > (
+  CAST(openlineage.ol_test.expected IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_test.expected, ''),
+  CAST(openlineage.ol_test.actual IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_test.actual, ''),
+  CAST(openlineage.ol_test.params IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_test.params, ''),
+  CAST(openlineage.ol_test.position IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_test.position, -1),
+  CAST(openlineage.ol_test.skipped IS NOT NULL AS BOOLEAN), coalesce(openlineage.ol_test.skipped, false)
+);
 
 -- insert_schema_version: Insert a dataset's schema fields.
 -- parameters: schema_hash, fields

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from lineagelog.event.model import AssertionResult, DatasetSighting, RunSighting, TestResult
 from lineagelog.event.sightings import MAX_NOTICES
@@ -163,14 +164,25 @@ def test_dataset_facets(facets: dict[str, Any], member: str, value: Any) -> None
     assert getattr(sighting(with_output(outputFacets=facets)), member) == value
 
 
-def test_deletion_clears_lifecycle_and_version_only() -> None:
-    """`_deleted` is a tombstone for these two; elsewhere it means nothing to the digest."""
-    gone = {"_deleted": True}
-    names = ("lifecycleStateChange", "version", "schema", "subset", "columnLineage", "outputStatistics")
-    found = sighting(with_output(facets=dict.fromkeys(names, gone)))
-    assert found == DatasetSighting(
-        "O", "db", "orders", deleted=frozenset(("lifecycle_state_change", "dataset_version"))
-    )
+def test_deletion_clears_what_the_facet_gives() -> None:
+    """`_deleted` is a tombstone on every facet of a dataset or job, whatever else it holds; elsewhere it is no word."""
+    gone = {"_deleted": True, "fields": [{"name": "a"}], "rowCount": 5, "lifecycleStateChange": "DROP"}
+    of_datasets = {"lifecycleStateChange": "lifecycle_state_change", "version": "dataset_version", "schema": "schema"}
+    of_datasets |= {"columnLineage": "lineage"}
+    for container in ("facets", "outputFacets"):
+        found = sighting(with_output(**{container: dict.fromkeys(of_datasets, gone)}))
+        assert found == DatasetSighting("O", "db", "orders", deleted=frozenset(of_datasets.values()))
+    assert sighting(with_output(facets={"dataQualityMetrics": gone})).deleted == {
+        "row_count",
+        "size_bytes",
+        "file_count",
+    }
+    assert sighting(with_output(outputFacets={"outputStatistics": gone})).row_count == 5
+    listed = {"dataQualityAssertions": {"_deleted": True, "assertions": [{"assertion": "a"}]}}
+    assert accepted(with_output(facets=listed)).assertions == ()
+    assert len(accepted(with_output(outputFacets=listed)).assertions) == 1
+    assert run_of(run_event(job={"name": "j", "facets": {"jobType": gone}})).deleted == {"processing"}
+    assert run_of(with_run_facets(errorMessage={"_deleted": True, "message": "m"})).error_message == "m"
     assert sighting(with_output(facets={"version": {"_deleted": "true"}})).deleted == frozenset()
     assert sighting(with_output(facets={"version": {"_deleted": False, "datasetVersion": "1"}})).dataset_version == "1"
 
@@ -374,7 +386,7 @@ def test_assertions_of_inputs_and_outputs_in_either_container() -> None:
         AssertionResult("db", "orders", "unique", None, None, None, None, 0),
         AssertionResult("db", "orders", None, None, True, None, "only_a_name", 0),
     ]
-    again = [AssertionResult(*[getattr(r, f) for f in r.__struct_fields__[:-1]], 1) for r in rows]
+    again = [replace(row, occurrence=1, position=1, side="output") for row in rows]
     assert list(event.assertions) == rows + again
     places = ["$.inputs[0].facets", "$.outputs[0].outputFacets"]
     assert notices(event) == [
@@ -400,8 +412,8 @@ def test_tests_of_the_run_are_counted_by_position() -> None:
     event = accepted(with_run_facets(test={"tests": tests}))
     assert event.tests == (
         TestResult("totals", "fail", None, "error", 0),
-        TestResult("totals", "pass", None, None, 0),
-        TestResult("totals", "pass", None, None, 1),
+        TestResult("totals", "pass", None, None, 0, position=1),
+        TestResult("totals", "pass", None, None, 1, position=2),
         TestResult(None, None, "schema", None, 0),
     )
     assert notices(event) == [

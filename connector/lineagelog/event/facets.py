@@ -15,7 +15,10 @@ from .facts import Place, Register
 ASSERTIONS_FACET: Final = "dataQualityAssertions"
 TESTS_FACET: Final = "test"
 
-_AS_TEXT: Final = {"schema": {"fields": "text"}, "columnLineage": {"fields": "text", "dataset": "text"}}
+_AS_TEXT: Final = {
+    "schema": {"_deleted": True, "fields": "text"},
+    "columnLineage": {"_deleted": True, "fields": "text", "dataset": "text"},
+}
 """Facets whose members are only wanted as canonical text, so that a scanner need not make values of them."""
 
 type Line = tuple[int, str, str | None, Callable[[Any], Any], bool]
@@ -51,7 +54,9 @@ def _looked_at(table: Table) -> dict[str, Any]:
     return facets
 
 
-_DATASET_FACETS: Final = _looked_at(DATASET_TABLE) | {ASSERTIONS_FACET: {"assertions": True}} | _AS_TEXT
+_DATASET_FACETS: Final = (
+    _looked_at(DATASET_TABLE) | {ASSERTIONS_FACET: {"_deleted": True, "assertions": True}} | _AS_TEXT
+)
 _DATASET: Final = dict.fromkeys(("namespace", "name"), True) | dict.fromkeys(
     ("facets", "inputFacets", "outputFacets"), _DATASET_FACETS
 )

@@ -78,7 +78,8 @@ class Register:
     places: tuple[Place, ...] = ()
     """Of several the first that has a value wins. None: the event itself has a member of the register's name."""
     deletable: bool = False
-    """Whether `_deleted` on the facet clears it as of that event (datasets only)."""
+    """Whether `_deleted` clears it as of that event wherever the facet stands: it is one of datasets or of jobs by the
+    specification. On any other it counts where it stands among those of a dataset or job (`facets`)."""
     read_as: str = ""
     """The sighting's member, where it is not the name: what is stored as a hash is read as a content."""
     since: int = 1
@@ -129,6 +130,7 @@ RUN: Final = (
         TEXT,
         "the newest error; readers show it of runs that end with FAIL or ABORT",
         Place("errorMessage", "message", text),
+        Place("spark.exception", "message", text),
     ),
     Register(
         "processing",
@@ -138,6 +140,7 @@ RUN: Final = (
             Fact("job_type", TEXT, "QUERY, TASK, DAG, MODEL, …"),
         ),
         (Place("jobType", None, job_type, of="job"),),
+        deletable=True,
     ),
     _single("producer", TEXT, "the newest event's producer"),
     Register(
@@ -212,6 +215,7 @@ DATASET: Final = (
         HASH,
         "its schema, in ol_schema_version",
         Place("schema", "fields", schema_fields),
+        deletable=True,
         read_as="schema",
     ),
     _single(
@@ -219,6 +223,7 @@ DATASET: Final = (
         HASH,
         "its column lineage, in ol_lineage_version",
         Place("columnLineage", None, lineage_edges),
+        deletable=True,
         read_as="lineage",
     ),
 )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         """See below."""
 
         status: str
+        deleted: frozenset[str] = frozenset()
 
         def __init__(self, status: str, **carried: Any) -> None: ...
         def __getattr__(self, member: str) -> Any: ...
@@ -59,12 +60,17 @@ else:
         return [(register.member, Any, None) for register in registers if register.places]
 
     RunSighting = defstruct(
-        "RunSighting", [("status", str), *_carried(facts.RUN)], frozen=True, gc=False, module=__name__
+        "RunSighting",
+        [("status", str), *_carried(facts.RUN), ("deleted", frozenset[str], frozenset())],
+        frozen=True,
+        gc=False,
+        module=__name__,
     )
     RunSighting.__doc__ = """What one run event says of its run: one contribution to a row of ol_run.
 
     ``status`` is START, RUNNING, COMPLETE, FAIL, ABORT, OTHER (any other type) or UNKNOWN (none). The other members are
-    the registers of `facts.RUN` that facets give; one that is None was not carried.
+    the registers of `facts.RUN` that facets give; one that is None was not carried. ``deleted`` are the names of those
+    that the event deletes (``_deleted`` on a facet of the job).
     """
 
     DatasetSighting = defstruct(
@@ -97,6 +103,16 @@ class AssertionResult(Struct, frozen=True, gc=False):
     assertion_name: str | None
     occurrence: int
     """Number of equal assertions before this one in the same event."""
+    expected: str | None = None
+    actual: str | None = None
+    params: str | None = None
+    """Canonical JSON."""
+    side: str = "dataset"
+    """input or output, by the facets of which it is one; dataset, where it stands among those of the dataset itself."""
+    position: int = 0
+    """Number of assertions before it in the same event of the same dataset, assertion, column and name."""
+    skipped: bool = False
+    """Told as failed in an ABORT and without what was found: it was not executed (dbt)."""
 
 
 class TestResult(Struct, frozen=True, gc=False):
@@ -109,6 +125,14 @@ class TestResult(Struct, frozen=True, gc=False):
     test_type: str | None
     severity: str | None
     occurrence: int
+    expected: str | None = None
+    actual: str | None = None
+    params: str | None = None
+    """Canonical JSON."""
+    position: int = 0
+    """Number of tests before it in the same event of the same name and type."""
+    skipped: bool = False
+    """Told as skipped, or as an assertion that was skipped is."""
 
 
 class Event(Struct, frozen=True, gc=False):

@@ -101,9 +101,9 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
         run_id = _run_id(tree["run"].get("runId"))
         event_type = _event_type(tree.get("eventType"), notices)
         run = run_sighting(tree, event_type, notices)
-        gathered = DatasetGatherer(tree, notices)
+        gathered = DatasetGatherer(tree, event_type, notices)
         datasets, assertions = gathered.sightings(), tuple(gathered.assertions)
-        tests = tests_of_run(tree, notices)
+        tests = tests_of_run(tree, event_type, notices)
     producer = tree.get("producer")
     return Event(
         kind,

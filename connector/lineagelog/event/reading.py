@@ -91,6 +91,18 @@ def text_or_none(facet: dict[str, Any], name: str) -> str | None:
     return value if type(value) is str else None
 
 
+def said(facet: dict[str, Any], name: str) -> str | None:
+    """A member as text, whatever it is: a text as it is, anything else as canonical JSON."""
+    value = facet.get(name)
+    return value if value is None or type(value) is str else canonical(value).decode()
+
+
+def params(facet: dict[str, Any]) -> str | None:
+    """The parameters of an assertion or test, as canonical JSON."""
+    value = facet.get("params")
+    return canonical(value).decode() if value else None
+
+
 def job_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
     """Processing type, integration and job type of a jobType facet."""
     return _unless_empty(
@@ -143,4 +155,6 @@ def _time(value: Any) -> tuple[datetime | None, str | None]:
 
 
 def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    return None if values.count(None) == len(values) else values
+    """None where nothing is carried. An empty text is nothing: registers that compare as equal must be equal."""
+    carried = tuple([value or None for value in values])
+    return None if carried.count(None) == len(carried) else carried

@@ -10,7 +10,7 @@ from lineagelog.spec.paths import json_path
 from . import facets as table
 from .decoding import RefusedError
 from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
-from .reading import UnreadableError, boolean, text_or_none
+from .reading import UnreadableError, boolean, params, said, text_or_none
 
 MAX_NAME: Final = 64 * 1024
 """Bytes of a name or a namespace."""
@@ -24,6 +24,9 @@ MAX_NOTICES: Final = 50
 
 STATUSES: Final = frozenset(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN"))
 _SIDES: Final = (("inputs", "I", ("inputFacets", "facets")), ("outputs", "O", ("outputFacets", "facets")))
+_CONTAINER_SIDE: Final = {"inputFacets": "input", "outputFacets": "output", "facets": "dataset"}
+_RUN: Final = ("run",)
+_SKIPPED: Final = frozenset(("skip", "skipped"))
 _NONE: Final = frozenset[str]()
 
 type Found = dict[str, Any]
@@ -48,18 +51,22 @@ def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> Run
         facets = tree[member].get("facets")
         if facets is not None and _is_object(facets, notices, (member,), "facets"):
             _look_up(facets, lines, found, {}, notices, (member,), "facets")
+    if "deleted" in found:
+        found["deleted"] = found["deleted"].difference(found)
     return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
 
 
 class DatasetGatherer:
     """What an event says of its datasets: one sighting per dataset and direction, and the assertions in their order."""
 
-    __slots__ = ("_notices", "_seen", "_sightings", "assertions")
+    __slots__ = ("_aborted", "_named", "_notices", "_seen", "_sightings", "assertions")
 
-    def __init__(self, tree: dict[str, Any], notices: Notices) -> None:
+    def __init__(self, tree: dict[str, Any], event_type: str, notices: Notices) -> None:
+        self._aborted = event_type == "ABORT"
         self.assertions: list[AssertionResult] = []
         self._notices = notices
         self._seen: dict[Any, int] = {}
+        self._named: dict[Any, int] = {}
         self._sightings: dict[tuple[str, str, str], Found] = {}
         rooms = _rooms(*(tree.get(side) for side, _, _ in _SIDES))
         for (side, direction, containers), room in zip(_SIDES, rooms, strict=True):
@@ -94,7 +101,8 @@ class DatasetGatherer:
     def _add_assertions(self, facet: Any, dataset: tuple[str, str], place: Place) -> bool:
         """Add the assertions of one facet; false if it has no list of them, so that the next container may have one."""
         listed = facet.get("assertions") if type(facet) is dict else None
-        if listed is None:
+        side = _CONTAINER_SIDE[str(place[-1])]
+        if listed is None or (side == "dataset" and facet.get("_deleted") is True):
             return False
         place = (*place, table.ASSERTIONS_FACET, "assertions")
         room = MAX_RESULTS - len(self.assertions)
@@ -104,12 +112,16 @@ class DatasetGatherer:
                 self._notices.note("assertion_without_name", *place, index)
                 continue
             success, severity = boolean(entry.get("success")), text_or_none(entry, "severity")
-            row = (*dataset, assertion, text_or_none(entry, "column"), success, severity, name)
-            self.assertions.append(AssertionResult(*row, _occurrence(self._seen, row)))
+            column = text_or_none(entry, "column")
+            row = (*dataset, assertion, column, success, severity, name)
+            told = (said(entry, "expected"), said(entry, "actual"), params(entry), side)
+            position = _occurrence(self._named, (*dataset, assertion, column, name))
+            skipped = self._aborted and success is False and told[1] is None
+            self.assertions.append(AssertionResult(*row, _occurrence(self._seen, row), *told, position, skipped))
         return True
 
 
-def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ...]:
+def tests_of_run(tree: dict[str, Any], event_type: str, notices: Notices) -> tuple[TestResult, ...]:
     """The tests of the run's test facet."""
     facets = tree["run"].get("facets")
     facet = facets.get(table.TESTS_FACET) if type(facets) is dict else None
@@ -117,6 +129,7 @@ def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ..
         return ()
     results: list[TestResult] = []
     seen: dict[Any, int] = {}
+    named: dict[Any, int] = {}
     place = ("run", "facets", table.TESTS_FACET, "tests")
     for index, entry in _entries(facet["tests"], notices, place, MAX_RESULTS, "too_many_tests"):
         name, kind = text_or_none(entry, "name"), text_or_none(entry, "type")
@@ -124,7 +137,10 @@ def tests_of_run(tree: dict[str, Any], notices: Notices) -> tuple[TestResult, ..
             notices.note("test_without_name", *place, index)
             continue
         row = (name, text_or_none(entry, "status"), kind, text_or_none(entry, "severity"))
-        results.append(TestResult(*row, _occurrence(seen, row)))
+        told = (said(entry, "expected"), said(entry, "actual"), params(entry), _occurrence(named, (name, kind)))
+        status = (row[1] or "").lower()
+        skipped = status in _SKIPPED or (event_type == "ABORT" and status == "fail" and told[1] is None)
+        results.append(TestResult(*row, _occurrence(seen, row), *told, skipped))
     return tuple(results)
 
 
@@ -153,7 +169,9 @@ def _look_up(
     """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member.
 
     Facets go by name, in whatever order they were sent: what is said of an event must not depend on that either.
+    `_deleted` is a word of dataset and job facets: it counts among those, and on what is one wherever it stands.
     """
+    deletes = container == "facets" and place != _RUN
     names = [name for name in facets if name in lines]
     names.sort()
     for name in names:
@@ -166,7 +184,7 @@ def _look_up(
         for line, member, step, read, deletable in lines[name]:
             if member in found and used[member] <= line:
                 continue  # an earlier line, or the same line in an earlier container, has a value
-            if deletable and facet.get("_deleted") is True:
+            if (deletable or deletes) and facet.get("_deleted") is True:
                 found["deleted"] = found.get("deleted", frozenset()) | {member}
                 continue
             value = facet if step is None else facet.get(step)

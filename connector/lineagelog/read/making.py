@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Final
 
+import orjson
 from msgspec import Struct, structs
 
 from lineagelog.store.definition.schema import LogStoreSchema
@@ -33,6 +34,8 @@ def _maker[T: Struct](row_type: type[T], names: tuple[str, ...], optional: froze
             return value.astimezone(UTC)
         if name in _NAMESPACES and value is not None:
             return LogStoreSchema.from_stored_namespace(value)
+        if name == "params" and value is not None:
+            return orjson.loads(value)
         return (value or None) if name in optional else value
 
     def make(row: Any) -> T:
@@ -47,9 +50,21 @@ def _fields(row_type: type[Struct]) -> tuple[str, ...]:
 
 _any_run: Final = _maker(Run, _fields(Run))
 dataset: Final = _maker(RunDataset, _fields(RunDataset))
-assertion: Final = _maker(Assertion, _fields(Assertion))
-test: Final = _maker(Test, _fields(Test))
+_any_assertion: Final = _maker(Assertion, _fields(Assertion))
+_any_test: Final = _maker(Test, _fields(Test))
 event: Final = _maker(EventRow, _fields(EventRow)[:-2], frozenset(("run_id", "event_type", "job_name")))
+
+
+def assertion(row: Any) -> Assertion:
+    """A row of ol_assertion; one that was not executed has not failed."""
+    made = _any_assertion(row)
+    return structs.replace(made, success=None) if row.skipped else made
+
+
+def test(row: Any) -> Test:
+    """A row of ol_test, the same."""
+    made = _any_test(row)
+    return structs.replace(made, status="skip") if row.skipped else made
 
 
 def run(row: Any) -> Run:

@@ -9,7 +9,22 @@ from typing import Any, Final
 from uuid import UUID
 
 from msgspec import structs
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Select, Text, cast, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Select,
+    Text,
+    case,
+    cast,
+    exists,
+    func,
+    literal,
+    select,
+    true,
+    tuple_,
+)
 
 from lineagelog.analysis import Analysis
 from lineagelog.event.run_ids import stored_run_id
@@ -103,24 +118,36 @@ class Reader:
         dataset_name: str | None = None,
         dataset_namespace: str | None = None,
         success: bool | None = None,
+        reports: bool = False,
     ) -> Listing[Assertion]:
-        """The data quality assertions reported in the window."""
+        """The results of data quality assertions: what was said last of each, in the window; or each report of it."""
         table = self._schema.t(tables.ASSERTION_TABLE).c
         wanted = [*of_job(table, job, namespace), *of_dataset(table, dataset_name, dataset_namespace)]
         if success is not None:
-            wanted.append(table.success.is_(success))
+            wanted += [table.success.is_(success), table.skipped.is_not(true())]
+        if not reports:
+            wanted += self._is_last(tables.ASSERTION_TABLE)
         key = (table.event_time, table.assertion_key)
         statement = self._schema.assertions_in_window
         return self._listing("assertions", window, statement, tuple(wanted), key, making.assertion)
 
     def tests(
-        self, window: Window, *, job: str | None = None, namespace: str | None = None, status: str | None = None
+        self,
+        window: Window,
+        *,
+        job: str | None = None,
+        namespace: str | None = None,
+        status: str | None = None,
+        reports: bool = False,
     ) -> Listing[Test]:
-        """The tests reported in the window."""
+        """The results of tests: what was said last of each, in the window; or each report of it."""
         table = self._schema.t(tables.TEST_TABLE).c
         wanted = list(of_job(table, job, namespace))
         if status is not None:
-            wanted.append(func.lower(table.status) == status.lower())
+            told = case((table.skipped, "skip"), else_=func.lower(table.status))
+            wanted.append(told == status.lower())
+        if not reports:
+            wanted += self._is_last(tables.TEST_TABLE)
         key = (table.event_time, table.test_key)
         return self._listing("tests", window, self._schema.tests_in_window, tuple(wanted), key, making.test)
 
@@ -162,13 +189,18 @@ class Reader:
         def part[T](table: str, order: tuple[str, ...], make: Make[T], wanted: Wanted = bound.on) -> list[T]:
             return self._of_run(table, run_id, order, make, limit, wanted)
 
+        def last(table: str) -> Wanted:
+            return lambda columns: (*bound.on(columns), *self._is_last(table))
+
         runs = part(tables.RUN_TABLE, ("first_event_time", "run_key"), making.run)
         if not runs:
             return None
         datasets = part(tables.RUN_DATASET_TABLE, ("direction", "run_dataset_key"), making.dataset, bound.on_datasets)
         datasets = bound.own(self._execute, datasets)
-        assertions = part(tables.ASSERTION_TABLE, ("event_time", "assertion_key"), making.assertion)
-        tests = part(tables.TEST_TABLE, ("event_time", "test_key"), making.test)
+        assertions = part(
+            tables.ASSERTION_TABLE, ("event_time", "assertion_key"), making.assertion, last(tables.ASSERTION_TABLE)
+        )
+        tests = part(tables.TEST_TABLE, ("event_time", "test_key"), making.test, last(tables.TEST_TABLE))
         events = [row for _, row in self._fetch_run_events(run_id, None, limit + 1, bound)]
         return RunDetails(
             run_id,
@@ -266,6 +298,22 @@ class Reader:
         )
         rows = self._execute(statement, after_parameters(last))
         return [((row.event_time, row.arrival), making.event(row)) for row in rows]
+
+    def _is_last(self, table_name: str) -> Conditions:
+        """The condition on reports that none is later of the same result; v_ol_result (sql/views.sql) has the same."""
+        mine = self._schema.t(table_name)
+        later = mine.alias("later")
+        orders = [
+            tuple_(
+                table.c.event_time,
+                func.coalesce(cast(table.c.success, Integer), -1)
+                if "success" in table.c
+                else func.coalesce(table.c.status, ""),
+                *table.primary_key,
+            )
+            for table in (later, mine)
+        ]
+        return (~exists().where(later.c.result_key == mine.c.result_key, orders[0] > orders[1]),)
 
     def _with_content(self, rows: list[EventRow]) -> list[EventRow]:
         """The same events with their content; what a purge has taken meanwhile stays without."""

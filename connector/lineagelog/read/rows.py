@@ -87,7 +87,7 @@ class RunDataset(Struct, frozen=True):
 
 
 class Assertion(Struct, frozen=True):
-    """A data quality assertion, each time that an event reported it."""
+    """What a run said last of a data quality assertion; or one report of it, where each report is asked for."""
 
     event_time: datetime
     run_id: str
@@ -98,12 +98,19 @@ class Assertion(Struct, frozen=True):
     assertion: str | None
     column_name: str | None
     success: bool | None
+    """None: neither passed nor failed; where it was skipped, too."""
     severity: str | None
     assertion_name: str | None
+    expected: str | None
+    actual: str | None
+    params: Any
+    """Decoded."""
+    side: str | None
+    """input or output, by the facets of which it is one; dataset, where it stood among those of the dataset itself."""
 
 
 class Test(Struct, frozen=True):
-    """A test of the test run facet, each time that an event reported it."""
+    """What a run said last of a test of the test run facet; or one report, where each report is asked for."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
@@ -113,8 +120,13 @@ class Test(Struct, frozen=True):
     job_name: str
     test_name: str | None
     status: str | None
+    """Such as pass, fail and skip."""
     test_type: str | None
     severity: str | None
+    expected: str | None
+    actual: str | None
+    params: Any
+    """Decoded."""
 
 
 class EventRow(Struct, frozen=True):

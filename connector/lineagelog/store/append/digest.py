@@ -54,7 +54,10 @@ def _run_order(register: Register) -> Order:
     if len(register.facts) == 1:
         return content_key if register.facts[0].kind is Kind.JSON else _itself
     lows = [fact.kind.low for fact in register.facts]
-    return lambda values: tuple([low if v is None else v for v, low in zip(values, lows, strict=True)])
+    deleted = tuple(lows)
+    return lambda values: (
+        deleted if values is None else tuple([low if v is None else v for v, low in zip(values, lows, strict=True)])
+    )
 
 
 def _later(mine: datetime | None, other: datetime | None) -> datetime | None:
@@ -74,6 +77,7 @@ _RUN: Final = (*(r for r in facts.RUN if r.places), *(r for r in facts.RUN if no
 """What facets give, then what the event itself has."""
 _run_values: Final = attrgetter(*(register.member for register in _RUN if register.places))
 _event_values: Final = tuple([attrgetter(register.member) for register in _RUN if not register.places])
+_RUN_SLOTS: Final = {register.member: slot for slot, register in enumerate(_RUN)}
 _RUN_ORDERS: Final = tuple(map(_run_order, _RUN))
 _RUN_OWN: Final = 10
 """Columns of RunRow.values before the registers."""
@@ -114,6 +118,8 @@ class RunRow:
         self.carried: Carried = [None if value is None else (time, value) for value in _run_values(sighting)]
         for value_of in _event_values:
             self.carried.append((time, value) if (value := value_of(event)) else None)
+        for member in sighting.deleted:
+            self.carried[_RUN_SLOTS[member]] = (time, None)
 
     def merge(self, other: RunRow) -> None:
         """Join another contribution to the same run into this one."""
@@ -144,7 +150,7 @@ class RunRow:
             first, at = _RUN_PLACES[slot]
             if first + 1 == at:
                 row[first] = value
-            else:
+            elif value is not None:
                 row[first:at] = value
             row[at] = time
             if slot in _JSON_SLOTS:
@@ -284,11 +290,24 @@ class Digest:
             )
             success = None if result.success is None else str(result.success).lower()
             key = name_key(time, *identity, *row[:4], success, *row[5:7], str(result.occurrence))
-            self.assertions[key] = (event.event_time, *identity, *row)
+            told = (result.expected, result.actual, result.params, result.side, result.position, result.skipped)
+            _tell(self.assertions, key, (event.event_time, *identity, *row, *told), len(told))
 
     def _add_tests(self, event: Event, identity: tuple[str, str, str]) -> None:
         time = str(to_microseconds(event.event_time))
         for result in event.tests:
             row = (result.test_name, result.status, result.test_type, result.severity)
             key = name_key(time, *identity, *row, str(result.occurrence))
-            self.tests[key] = (event.event_time, *identity, *row, result.occurrence)
+            told = (result.expected, result.actual, result.params, result.position, result.skipped)
+            _tell(self.tests, key, (event.event_time, *identity, *row, result.occurrence, *told), len(told))
+
+
+def _tell(reports: dict[bytes, tuple[Any, ...]], key: bytes, report: tuple[Any, ...], told: int) -> None:
+    """Add a report; of two with one key that which says the greater things, `told` members from the end."""
+    known = reports.get(key)
+    if known is None or _told_order(report[-told:]) > _told_order(known[-told:]):
+        reports[key] = report
+
+
+def _told_order(told: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([(False,) if value is None else (True, value) for value in told])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Final
 
 import psycopg
@@ -232,10 +233,14 @@ class BatchWriter:
             rows = [_dataset_row(row.values()) for row in digest.datasets.values()]
             self._upsert_datasets.add(pipeline, rows)
         if digest.assertions:
-            rows = [(key, *row, _name_key(row[4], row[5])) for key, row in digest.assertions.items()]
+            rows = [
+                (key, *row, _name_key(row[4], row[5]), _result_key(_ASSERTION_RESULT(row)))
+                for key, row in digest.assertions.items()
+            ]
             self._insert_assertions.add(pipeline, rows)
         if digest.tests:
-            self._insert_tests.add(pipeline, [(key, *row) for key, row in digest.tests.items()])
+            rows = [(key, *row, _result_key(_TEST_RESULT(row))) for key, row in digest.tests.items()]
+            self._insert_tests.add(pipeline, rows)
         schemas = {key: value for key, value in digest.schemas.items() if key not in known.schemas}
         lineages = {key: value for key, value in digest.lineages.items() if key not in known.lineages}
         if schemas:
@@ -267,6 +272,15 @@ def _dataset_row(values: tuple[Any, ...]) -> tuple[Any, ...]:
     run_id, direction, namespace, name, *rest = values
     key = name_key(run_id, direction, namespace, name)
     return key, run_id, direction, namespace, name, _name_key(namespace, name), *rest
+
+
+_ASSERTION_RESULT: Final = itemgetter(*map(columns.ASSERTION_PARAMETERS.index, tables.ASSERTION_RESULT))
+_TEST_RESULT: Final = itemgetter(*map(columns.TEST_PARAMETERS.index, tables.TEST_RESULT))
+
+
+def _result_key(names: tuple[Any, ...]) -> bytes:
+    *texts, position = names
+    return name_key(*texts, str(position))
 
 
 def _letter_order(letter: DeadLetter) -> tuple[bytes, str]:

@@ -117,6 +117,9 @@ def _missing(schema: LogStoreSchema, found: _Found) -> Iterator[_Statements]:
     for step, statement in zip(migrations.STEPS, migrations.statements(schema.table), strict=True):
         if step.version > found.version:
             yield (statement,)
+    for name, statement in schema.later_index_statements():
+        if name not in found.relations:
+            yield (statement,)
     for name, statements in comments.items():
         if name not in found.described:
             yield tuple(statements)

@@ -7,6 +7,7 @@ the property tests hold the two together. Which columns there are says `event/fa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, Integer, Table, Uuid, case, cast, func, literal_column, or_, tuple_
@@ -93,6 +94,23 @@ def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]
     for register in facts.DATASET:
         merged |= _register_merge(d, x, register, event_time)
     return merged
+
+
+def report_told(d: Columns, x: Columns, names: Iterable[str]) -> ColumnElement[bool]:
+    """Whether x, a report with the key of d, says the greater things beside what the key is made of."""
+
+    def side(a: Columns) -> Any:
+        members = (
+            (cast(a[name].is_not(None), Boolean), func.coalesce(a[name], _TOLD_LOWS.get(name, literal_column("''"))))
+            for name in names
+        )
+        return tuple_(*(part for member in members for part in member))
+
+    greater: ColumnElement[bool] = side(x) > side(d)
+    return greater
+
+
+_TOLD_LOWS: dict[str, Any] = {"position": literal_column("-1"), "skipped": literal_column("false")}
 
 
 def _counts(a: Columns) -> ColumnElement[bool]:

@@ -121,6 +121,30 @@ def _outcomes(table: Qualified) -> tuple[str, ...]:
     )
 
 
+def _results(name: str, of: tuple[str, ...], own: tuple[str, ...], table: Qualified) -> tuple[str, ...]:
+    """What results are told apart by, as far as the rows tell."""
+    text = sql_type(facts.Kind.TEXT)
+    parts = (f"{column}::text" for column in (*of[:-1], "occurrence"))
+    prefixed = " || ".join(f"coalesce(octet_length({part}) || ':' || {part}, '-')" for part in parts)
+    key = f"encode(substr(sha256(convert_to({prefixed}, 'UTF8')), 1, 16), 'hex')::uuid"
+    columns = (
+        *(f"{each} {text}" for each in ("expected", "actual", "params", *own)),
+        "position integer",
+        "skipped boolean",
+    )
+    filled = f"ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING {key}"
+    return (
+        *_added(table, name, *columns),
+        _unless_there(
+            table(name),
+            "result_key",
+            f"ALTER TABLE {table(name)} ADD COLUMN result_key uuid",
+            f"ALTER TABLE {table(name)} {filled}",
+        ),
+        *_described(table, name, ("result_key",)),
+    )
+
+
 _FACTS: Final = {tables.RUN_TABLE: facts.RUN, tables.RUN_DATASET_TABLE: facts.DATASET}
 _FACTS_DESCRIBED: Final = 3
 """The version from which on the columns of facts have comments."""
@@ -160,7 +184,11 @@ _OWN: Final = {
             _forwarding_and_views,
         ),
     ),
-    4: (Step(4, "outcomes of runs", _outcomes),),
+    4: (
+        Step(4, "outcomes of runs", _outcomes),
+        Step(4, "results of assertions", partial(_results, tables.ASSERTION_TABLE, tables.ASSERTION_RESULT, ("side",))),
+        Step(4, "results of tests", partial(_results, tables.TEST_TABLE, tables.TEST_RESULT, ())),
+    ),
 }
 """A later version is one more line, unless it only brings facts (`Register.since`); a step locks one table at most."""
 

@@ -56,7 +56,7 @@ from lineagelog.postgres.connection import SEARCH_PATH
 from lineagelog.postgres.database import Database
 
 from . import migrations, tables
-from .merge import run_dataset_merge, run_merge
+from .merge import report_told, run_dataset_merge, run_merge
 from .tables import Time
 
 MAX_NAME_BYTES: Final = 63
@@ -139,10 +139,19 @@ class LogStoreSchema:
         texts += [*relations[:-2], self.lz4_statement(), *relations[-2:]]
         store = self.table(tables.STORE_TABLE)
         texts.append(f"INSERT INTO {store} (id, version) VALUES (1, {tables.VERSION}) ON CONFLICT (id) DO NOTHING")
-        return texts + migrations.statements(self.table)
+        return [*texts, *migrations.statements(self.table), *(text for _, text in self.later_index_statements())]
+
+    def later_index_statements(self) -> list[tuple[str, str]]:
+        """The indexes on columns that a migration brings: the name and the statement of each."""
+        indexes = [i for table in self.metadata.sorted_tables for i in table.indexes if tables.is_later(i)]
+        found = sorted((str(index.name), index) for index in indexes)
+        return [(name, sql_named(CreateIndex(index, if_not_exists=True))) for name, index in found]
 
     def relation_statements(self) -> list[tuple[str, str]]:
-        """Sequences, tables, indexes and at last the two catch-all partitions: the name and the statement of each."""
+        """Sequences, tables, indexes and at last the two catch-all partitions: the name and the statement of each.
+
+        `later_index_statements` are not among them.
+        """
         statements: list[tuple[str, ClauseElement]] = [
             (sequence.name, CreateSequence(sequence, if_not_exists=True)) for sequence in self._sequences
         ]
@@ -151,6 +160,7 @@ class LogStoreSchema:
             statements += [
                 (str(index.name), CreateIndex(index, if_not_exists=True))
                 for index in sorted(table.indexes, key=lambda index: str(index.name))
+                if not tables.is_later(index)
             ]
         first, last = "'2000-01-01 00:00:00+00'", "'2100-01-01 00:00:00+00'"
         return [
@@ -266,15 +276,17 @@ class LogStoreSchema:
     def insert_assertion(self) -> Insert:
         """Insert an assertion. Parameters: ASSERTION_PARAMETERS."""
         values: dict[str, Any] = self._parameters(tables.ASSERTION_TABLE, ASSERTION_PARAMETERS)
-        values["assertion_key"] = key_of(*(_key_part(name, values[name]) for name in ASSERTION_PARAMETERS))
+        values["assertion_key"] = key_of(*(_key_part(name, values[name]) for name in _ASSERTION_IDENTITY))
         values["dataset_key"] = key_of(*(_text(name) for name in ("dataset_namespace", "dataset_name")))
-        return insert(self.t(tables.ASSERTION_TABLE)).values(values).on_conflict_do_nothing().inline()
+        values["result_key"] = key_of(*(cast(values[name], Text) for name in tables.ASSERTION_RESULT))
+        return self._insert_report(insert(self.t(tables.ASSERTION_TABLE)).values(values).inline(), _ASSERTION_TOLD)
 
     def insert_test(self) -> Insert:
         """Insert a test. Parameters: TEST_PARAMETERS."""
         values: dict[str, Any] = self._parameters(tables.TEST_TABLE, TEST_PARAMETERS)
-        values["test_key"] = key_of(*(_key_part(name, values[name]) for name in TEST_PARAMETERS))
-        return insert(self.t(tables.TEST_TABLE)).values(values).on_conflict_do_nothing().inline()
+        values["test_key"] = key_of(*(_key_part(name, values[name]) for name in _TEST_IDENTITY))
+        values["result_key"] = key_of(*(cast(values[name], Text) for name in tables.TEST_RESULT))
+        return self._insert_report(insert(self.t(tables.TEST_TABLE)).values(values).inline(), _TEST_TOLD)
 
     def insert_schema_version(self) -> Insert:
         """Insert a dataset's schema fields. Parameters: schema_hash, fields (JSON text)."""
@@ -326,11 +338,11 @@ class LogStoreSchema:
 
     def insert_assertions(self) -> Insert:
         """As insert_assertion, for arrays of rows with their keys."""
-        return self._insert_rows(tables.ASSERTION_TABLE, ASSERTION_COLUMNS).on_conflict_do_nothing()
+        return self._insert_report(self._insert_rows(tables.ASSERTION_TABLE, ASSERTION_COLUMNS), _ASSERTION_TOLD)
 
     def insert_tests(self) -> Insert:
         """As insert_test, for arrays of rows with their keys."""
-        return self._insert_rows(tables.TEST_TABLE, TEST_COLUMNS).on_conflict_do_nothing()
+        return self._insert_report(self._insert_rows(tables.TEST_TABLE, TEST_COLUMNS), _TEST_TOLD)
 
     def insert_schema_versions(self) -> Insert:
         """As insert_schema_version, for arrays."""
@@ -379,6 +391,15 @@ class LogStoreSchema:
         table = self.t(tables.RUN_DATASET_TABLE)
         merge = run_dataset_merge(table, statement.excluded)
         return statement.on_conflict_do_update(index_elements=[table.c.run_dataset_key], set_=merge)
+
+    def _insert_report(self, statement: Insert, told: tuple[str, ...]) -> Insert:
+        """Of two reports with one key stays that which says the greater things beside what the key is made of."""
+        table, x = statement.table, statement.excluded
+        return statement.on_conflict_do_update(
+            index_elements=[*table.primary_key],
+            set_={name: x[name] for name in (*told, "result_key")},
+            where=report_told(table.c, x, told),
+        )
 
     # --- purging ----------------------------------------------------------------------------------------------------
 
@@ -606,7 +627,7 @@ _DATASET_VALUES: Final = (
 _DATASET_NAMES: Final = ("run_id", "direction", "dataset_namespace", "dataset_name")
 RUN_DATASET_PARAMETERS: Final = (*_DATASET_NAMES, *_DATASET_VALUES)
 RUN_DATASET_COLUMNS: Final = ("run_dataset_key", *_DATASET_NAMES, "dataset_key", *_DATASET_VALUES)
-ASSERTION_PARAMETERS: Final = (
+_ASSERTION_IDENTITY: Final = (
     "event_time",
     "run_id",
     "job_namespace",
@@ -620,8 +641,11 @@ ASSERTION_PARAMETERS: Final = (
     "assertion_name",
     "occurrence",
 )
-ASSERTION_COLUMNS: Final = ("assertion_key", *ASSERTION_PARAMETERS, "dataset_key")
-TEST_PARAMETERS: Final = (
+_ASSERTION_TOLD: Final = ("expected", "actual", "params", "side", "position", "skipped")
+"""What a report says beside what its key is made of."""
+ASSERTION_PARAMETERS: Final = (*_ASSERTION_IDENTITY, *_ASSERTION_TOLD)
+ASSERTION_COLUMNS: Final = ("assertion_key", *ASSERTION_PARAMETERS, "dataset_key", "result_key")
+_TEST_IDENTITY: Final = (
     "event_time",
     "run_id",
     "job_namespace",
@@ -632,7 +656,9 @@ TEST_PARAMETERS: Final = (
     "severity",
     "occurrence",
 )
-TEST_COLUMNS: Final = ("test_key", *TEST_PARAMETERS)
+_TEST_TOLD: Final = ("expected", "actual", "params", "position", "skipped")
+TEST_PARAMETERS: Final = (*_TEST_IDENTITY, *_TEST_TOLD)
+TEST_COLUMNS: Final = ("test_key", *TEST_PARAMETERS, "result_key")
 SCHEMA_VERSION_COLUMNS: Final = ("schema_hash", "fields")
 LINEAGE_VERSION_COLUMNS: Final = ("lineage_hash", "edges")
 

@@ -225,6 +225,34 @@ def _run_dataset(metadata: MetaData) -> None:
     Index("ol_run_dataset_dataset", table.c.dataset_key)
 
 
+ASSERTION_RESULT: Final = (
+    *("run_id", "job_namespace", "job_name", "dataset_namespace", "dataset_name", "assertion", "column_name"),
+    *("assertion_name", "position"),
+)
+"""What results of assertions are told apart by."""
+TEST_RESULT: Final = ("run_id", "job_namespace", "job_name", "test_name", "test_type", "position")
+"""What results of tests are told apart by."""
+_LATER: Final = {"later": True}
+"""Of an index on columns that a migration brings."""
+
+
+def is_later(index: Index) -> bool:
+    """Whether the index is made when the migrations are done."""
+    return index.info == _LATER
+
+
+def _told(of: tuple[str, ...]) -> tuple[Column[Any], ...]:
+    """What a report says beside what its key is made of; ``of`` is what results are told apart by."""
+    return (
+        Column("expected", Name),
+        Column("actual", Name),
+        Column("params", Name, comment="canonical JSON"),
+        Column("position", Integer, comment=f"number in the event of one {', '.join(of[3:-1])}"),
+        Column("skipped", Boolean, comment="it was not executed, whatever else is said of it"),
+        Column("result_key", Uuid, comment=f"hash of {', '.join(of)}"),
+    )
+
+
 def _assertion(metadata: MetaData) -> None:
     table = Table(
         ASSERTION_TABLE,
@@ -243,8 +271,11 @@ def _assertion(metadata: MetaData) -> None:
         Column("severity", Name),
         Column("assertion_name", Name),
         Column("occurrence", Integer, nullable=False, comment="number among equal assertions of the event"),
+        *_told(ASSERTION_RESULT),
+        Column("side", Name, comment="input or output, by the facets of which it is one; dataset: among `facets`"),
         comment="each data quality assertion of each event",
     )
+    Index("ol_assertion_result", table.c.result_key, table.c.event_time, info=_LATER)
     Index("ol_assertion_time", table.c.event_time, table.c.assertion_key)
     Index("ol_assertion_run_id", table.c.run_id)
     Index("ol_assertion_dataset", table.c.dataset_key, table.c.event_time)
@@ -264,8 +295,10 @@ def _test(metadata: MetaData) -> None:
         Column("test_type", Name),
         Column("severity", Name),
         Column("occurrence", Integer, nullable=False, comment="number among equal tests of the event"),
+        *_told(TEST_RESULT),
         comment="each test of the test run facet of each event",
     )
+    Index("ol_test_result", table.c.result_key, table.c.event_time, info=_LATER)
     Index("ol_test_time", table.c.event_time, table.c.test_key)
     Index("ol_test_run_id", table.c.run_id)
 
