@@ -308,8 +308,15 @@ CROSS JOIN LATERAL jsonb_each(
 ) AS f (column_name, lineage)
 LEFT JOIN LATERAL jsonb_array_elements(
     CASE jsonb_typeof(f.lineage -> 'inputFields') WHEN 'array' THEN f.lineage -> 'inputFields' ELSE '[]' END
-) AS i (field) ON true;
+) AS i (field) ON true
+UNION ALL
+SELECT l.lineage_hash, NULL, i.field ->> 'namespace', i.field ->> 'name', i.field ->> 'field'
+FROM ol_lineage_version l
+CROSS JOIN LATERAL jsonb_array_elements(
+    CASE jsonb_typeof(l.edges -> 'dataset') WHEN 'array' THEN l.edges -> 'dataset' ELSE '[]' END
+) AS i (field);
 COMMENT ON VIEW v_ol_lineage_content IS 'the column lineage facet of a dataset, an input field a row';
+COMMENT ON COLUMN v_ol_lineage_content.column_name IS 'NULL: what feeds the whole dataset (filters, joins, groups)';
 COMMENT ON COLUMN v_ol_lineage_content.from_name IS 'NULL: the column has lineage, and no input field (a constant)';
 
 CREATE OR REPLACE FUNCTION ol_column_edge(window_start timestamptz, window_end timestamptz, executions uuid[] DEFAULT NULL)
@@ -356,7 +363,8 @@ BEGIN ATOMIC
                 f.to_namespace, f.to_name, f.to_column, e.from_namespace, e.from_name, e.from_column, e.from_virtual
             FROM feed f
             JOIN edge e ON e.execution_key = f.execution_key
-                AND e.to_namespace = f.from_namespace AND e.to_name = f.from_name AND e.to_column = f.from_column
+                AND e.to_namespace = f.from_namespace AND e.to_name = f.from_name
+                AND (e.to_column = f.from_column OR e.to_column IS NULL)
             WHERE f.from_virtual
         )
         SELECT * FROM feed WHERE NOT from_virtual
@@ -367,6 +375,7 @@ COMMENT ON FUNCTION ol_column_edge IS
 
 CREATE OR REPLACE VIEW v_ol_column_edge AS SELECT * FROM ol_column_edge('-infinity', 'infinity');
 COMMENT ON VIEW v_ol_column_edge IS 'a column that an execution wrote, and a column that fed it; through a pipeline''s Snaps';
+COMMENT ON COLUMN v_ol_column_edge.to_column IS 'NULL: the whole dataset, each column of it (filters, joins, groups)';
 COMMENT ON COLUMN v_ol_column_edge.from_name IS 'NULL: the column has lineage, and no source (a constant)';
 
 -- --- results ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@
 --
 -- A job is judged by its completed executions with column lineage, from :history before the window on; the rules are
 -- those of lineage_drift.sql. Executions with the same column lineage share its content, so only jobs whose content
--- changes are looked into. A column with lineage but without input fields (a constant) has NULL as its source.
+-- changes are looked into. A column with lineage but without input fields (a constant) has NULL as its source. A source
+-- of the whole dataset (column_name NULL) feeds each of its columns: a column has not lost, nor newly got, what feeds the
+-- whole dataset after or before.
 WITH part AS (
     SELECT execution_key, dataset_key, lineage_hash
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
@@ -68,14 +70,25 @@ seen AS MATERIALIZED (
     FROM occurrence
     GROUP BY job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column, runs
 ),
+whole AS (
+    SELECT * FROM seen WHERE column_name IS NULL
+),
 change AS MATERIALIZED (
     SELECT s.*, 'new' AS change, first AS shown, first - 1 AS without
     FROM seen s
     WHERE first > :'runs'::bigint
+      AND NOT EXISTS (SELECT FROM whole w WHERE (w.job_key, w.dataset_namespace, w.dataset_name) =
+                          (s.job_key, s.dataset_namespace, s.dataset_name)
+                        AND (w.from_namespace, w.from_name, w.from_column) = (s.from_namespace, s.from_name, s.from_column)
+                        AND s.column_name IS NOT NULL AND w.first < s.first)
     UNION ALL
     SELECT s.*, 'lost', last + patience, runs - last
     FROM seen s
     WHERE runs - last >= patience AND present >= :'runs'::bigint
+      AND NOT EXISTS (SELECT FROM whole w WHERE (w.job_key, w.dataset_namespace, w.dataset_name) =
+                          (s.job_key, s.dataset_namespace, s.dataset_name)
+                        AND (w.from_namespace, w.from_name, w.from_column) = (s.from_namespace, s.from_name, s.from_column)
+                        AND s.column_name IS NOT NULL AND w.last > s.last)
 ),
 -- one join for the three executions that tell of a change, which PostgreSQL would otherwise join with each other first
 told AS (
@@ -99,7 +112,7 @@ SELECT
     EXISTS (
         SELECT FROM seen o
         WHERE o.job_key = t.job_key AND o.dataset_namespace = t.dataset_namespace AND o.dataset_name = t.dataset_name
-          AND o.column_name = t.column_name AND o.last = o.runs AND o.from_name IS NOT NULL
+          AND (o.column_name IS NULL OR o.column_name = t.column_name) AND o.last = o.runs AND o.from_name IS NOT NULL
     ) AS still_fed
 FROM told t
 WHERE t.shown_at >= :'from'::timestamptz

@@ -22,16 +22,22 @@ def _object(**members: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, An
 statistics = _object(rowCount=counts, size=counts, fileCount=counts)
 deleted = st.just({"_deleted": True})
 fields = st.lists(st.sampled_from([{"name": "id", "type": "int"}, {"name": "at"}]), max_size=2)
-lineage = _object(fields=st.just({"id": {"inputFields": [{"namespace": "n", "name": "a", "field": "id"}]}}))
+source = st.sampled_from([{"namespace": "n", "name": "a", "field": field} for field in ("id", "at")])
+sources = st.lists(source, max_size=3)
+lineage = _object(fields=st.builds(lambda value: {"id": {"inputFields": value}}, sources), dataset=sources)
 assertion = _object(
     assertion=st.sampled_from(["not_null", "unique"]),
     column=st.sampled_from(["id", None]),
     success=st.sampled_from([True, False, None]),
     severity=st.sampled_from(["error", "warn"]),
+    expected=st.sampled_from(["0", 0, None, ""]),
+    actual=st.sampled_from(["3", 3.5, None]),
+    params=st.sampled_from([{"a": 1}, {"a": 2, "b": None}, {}]),
 )
 facets = _object(
-    schema=st.builds(lambda value: {"fields": value}, fields),
-    columnLineage=lineage,
+    schema=deleted | st.builds(lambda value: {"fields": value}, fields),
+    columnLineage=deleted | lineage,
+    dataQualityMetrics=deleted | statistics,
     version=deleted | st.sampled_from(["v1", "v2"]).map(lambda value: {"datasetVersion": value}),
     lifecycleStateChange=deleted | st.sampled_from(["CREATE", "OVERWRITE"]).map(lambda v: {"lifecycleStateChange": v}),
     dataQualityAssertions=st.lists(assertion, max_size=3).map(lambda value: {"assertions": value}),
@@ -52,17 +58,18 @@ parent = st.fixed_dictionaries(
 run_facets = _object(
     egeria_governanceAction=_object(step=st.integers(1, 2)),
     errorMessage=_object(message=st.sampled_from(["disk full", "timeout\0"])),
+    **{"spark.exception": _object(message=st.sampled_from(["task failed", "disk full"]))},
     parent=parent,
     nominalTime=_object(nominalStartTime=times, nominalEndTime=times),
-    test=st.lists(_object(name=st.sampled_from("tu"), status=st.sampled_from(["pass", "fail"])), max_size=3).map(
-        lambda value: {"tests": value}
-    ),
+    test=st.lists(
+        _object(name=st.sampled_from("tu"), status=st.sampled_from(["pass", "fail", "skip"]), actual=counts), max_size=3
+    ).map(lambda value: {"tests": value}),
 )
 job = st.fixed_dictionaries(
     {"name": st.sampled_from(["load", "clean"])},
     optional={
         "namespace": st.sampled_from(["prod", "dev"]),
-        "facets": _object(jobType=_object(processingType=st.sampled_from(["BATCH", "STREAMING"]))),
+        "facets": _object(jobType=deleted | _object(processingType=st.sampled_from(["BATCH", "STREAMING", ""]))),
     },
 )
 trees = st.fixed_dictionaries(

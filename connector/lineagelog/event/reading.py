@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -11,6 +12,8 @@ from .canonical import canonical
 from .times import BadTimeError, parse_midnight, parse_time
 
 _LONG_MAX: Final = 2**63 - 1
+_REMEMBERED: Final = 64 * 1024
+"""Bytes of column lineage whose order is remembered."""
 
 
 class UnreadableError(ValueError):
@@ -73,7 +76,41 @@ def schema_fields(value: Any) -> bytes | None:
 def lineage_edges(facet: dict[str, Any]) -> bytes | None:
     """The edges of a columnLineage facet without its `_producer` and the like, canonical."""
     edges = {name: _fragment(facet[name]) for name in ("fields", "dataset") if facet.get(name)}
-    return canonical(edges) if edges else None
+    if not edges:
+        return None
+    text = canonical(edges)
+    return _known_as_set(text) if len(text) <= _REMEMBERED else _as_set(text)
+
+
+def _as_set(lineage: bytes) -> bytes:
+    """The same column lineage with its lists of sources and transformations in order, and each once: they are sets."""
+    edges = orjson.loads(lineage)
+    if "dataset" in edges:
+        edges["dataset"] = _sources(edges["dataset"])
+    if type(fields := edges.get("fields")) is dict:
+        for field in fields.values():
+            if type(field) is dict and "inputFields" in field:
+                field["inputFields"] = _sources(field["inputFields"])
+    return canonical(edges)
+
+
+_known_as_set = lru_cache(maxsize=1024)(_as_set)
+"""Column lineage comes again with every run."""
+
+
+def _sources(listed: Any) -> Any:
+    if type(listed) is not list:
+        return listed
+    for source in listed:
+        if type(source) is dict and type(given := source.get("transformations")) is list:
+            source["transformations"] = _ordered(given)
+    return _ordered(listed)
+
+
+def _ordered(listed: list[Any]) -> list[Any]:
+    if len(listed) < 2:
+        return listed
+    return [value for _, value in sorted({canonical(value): value for value in listed}.items())]
 
 
 def _fragment(value: Any) -> Any:

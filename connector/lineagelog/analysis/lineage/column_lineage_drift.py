@@ -14,7 +14,8 @@ class Feed(Drift, frozen=True, kw_only=True):
 
     dataset_namespace: str
     dataset_name: str
-    column_name: str
+    column_name: str | None
+    """None: the source feeds the whole dataset."""
     from_namespace: str | None
     from_name: str | None
     """None: the column has lineage, and no source (a constant)."""
@@ -24,7 +25,9 @@ class Feed(Drift, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> Subject:
-        """The column that is fed."""
+        """The column that is fed, or the dataset."""
+        if self.column_name is None:
+            return Subject("dataset", self.dataset_namespace or None, self.dataset_name)
         return Subject("column", self.dataset_namespace or None, self.dataset_name, self.column_name)
 
     @property
