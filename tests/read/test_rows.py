@@ -33,7 +33,9 @@ def test_the_declaration_is_sound() -> None:
         assert len({register.member for register in registers}) == len(registers)
         assert {register.since for register in registers} <= {*range(1, tables.VERSION + 1)}
         assert {fact.kind for register in registers for fact in register.columns} <= {*tables.TYPES}
-    assert not any(register.deletable for register in facts.RUN)
+    of_jobs = {r.name for r in facts.RUN if any(place.of == "job" for place in r.places)}
+    assert {r.name for r in facts.RUN if r.deletable} == of_jobs
+    assert all(len(r.facts) > 1 for r in facts.RUN if r.deletable)  # a single '' would be as great as a deletion
     assert {len(register.facts) for register in facts.DATASET} == {1}
     kinds = [{fact.kind for fact in register.facts} for register in facts.RUN if len(register.facts) > 1]
     kinds += [{fact.kind for register in facts.DATASET for fact in register.facts}]
@@ -42,5 +44,6 @@ def test_the_declaration_is_sound() -> None:
 
 def test_sightings_have_the_members() -> None:
     """What facets give of a run and of a dataset; the producer is the event's own."""
-    assert RunSighting.__struct_fields__ == ("status", *(r.member for r in facts.RUN if r.name != "producer"))
+    members = (r.member for r in facts.RUN if r.name != "producer")
+    assert RunSighting.__struct_fields__ == ("status", *members, "deleted")
     assert DatasetSighting.__struct_fields__[3:-1] == tuple(register.member for register in facts.DATASET)
