@@ -4,8 +4,10 @@ from .catalogue import analyses, analysis_named, parameters
 from .declaration import Analysis, Choice, Given, Joins, Judgement, Parameter, Result, Span, WholeNumber
 from .evidence import DatasetEvidence, Evidence, JobEvidence, each
 from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told, place
+from .rules import NO_RULES, Rule, Rules, read_rules
 
 __all__ = [
+    "NO_RULES",
     "Analysis",
     "Choice",
     "DatasetEvidence",
@@ -18,6 +20,8 @@ __all__ = [
     "Judgement",
     "Parameter",
     "Result",
+    "Rule",
+    "Rules",
     "Severity",
     "Span",
     "Subject",
@@ -29,4 +33,5 @@ __all__ = [
     "each",
     "parameters",
     "place",
+    "read_rules",
 ]

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from lineagelog.errors import InputError
 
 from .finding import Finding, Insufficient, SubjectResult, Told
+from .rules import NO_RULES, Rules
 
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 """What PostgreSQL's texts never hold; bytes of a command line that are no UTF-8 come as surrogates."""
@@ -141,6 +142,8 @@ class Given(Struct, frozen=True, kw_only=True):
     end: datetime
     as_of: datetime
     values: Mapping[str, str]
+    rules: Rules = NO_RULES
+    """What the settings say of single subjects, for this analysis."""
 
 
 class Judgement(Struct, frozen=True):
@@ -205,7 +208,7 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
         return {name: each.as_stored(given.get(name, each.default)) for name, each in known.items()}
 
     def judge(self, rows: Iterable[Row], given: Given) -> Judgement:
-        """What the rows amount to, its findings with the name of this analysis."""
+        """What the rows amount to but for what is to be ignored, its findings with the name of this analysis."""
         results: list[SubjectResult] = []
         findings: list[Finding] = []
         insufficient = 0
@@ -213,6 +216,8 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
             match told:
                 case Insufficient():
                     insufficient += told.subjects
+                case _ if given.rules and given.rules.of(told.subject).ignore:
+                    pass
                 case SubjectResult():
                     results.append(told)
                 case Finding():

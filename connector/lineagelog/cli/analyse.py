@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lineagelog.analysis import Result, Severity, analyses, analysis_named, parameters
+from lineagelog.analysis import Result, Severity, analyses, analysis_named, parameters, read_rules
 from lineagelog.errors import SettingsError
 
 from .command import FINDINGS, command
@@ -109,12 +109,12 @@ def _analyse(
     form, window = form_of(json=json, csv=csv, parquet=parquet), window_of(since, until)
     clock = None if as_of is None else parse_instant(as_of, datetime.now(UTC))
     limit = timedelta(seconds=session.settings.analyse.time_limit)
-    answers = []
+    rules, answers = read_rules(session.settings.analyse.rules), []
     with session.store() as store:
         for analysis in chosen:
             with _working(analysis.name):
                 own = given[analysis.name]
-                answers.append(ask(store.database, analysis, window, own, as_of=clock, time_limit=limit))
+                answers.append(ask(store.database, analysis, window, own, as_of=clock, rules=rules, time_limit=limit))
     _print(answers, form, is_list=every or len(chosen) > 1)
     found = [finding for answer in answers for finding in answer.findings]
     return FINDINGS if threshold is not None and any(each.severity.rank >= threshold for each in found) else 0

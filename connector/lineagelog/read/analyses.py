@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, convert
 
-from lineagelog.analysis import Analysis, Finding, Given, Joins, Judgement
+from lineagelog.analysis import NO_RULES, Analysis, Finding, Given, Joins, Judgement, Rules
 from lineagelog.errors import AnalysisStopped
 from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
@@ -58,15 +58,23 @@ def ask(
     values: Mapping[str, str] | None = None,
     *,
     as_of: datetime | None = None,
+    rules: Rules = NO_RULES,
     time_limit: timedelta = TIME_LIMIT,
 ) -> Answer:
     """Ask a question about a window of the log.
 
     ``values`` by the names of the analysis' parameters; the others have their defaults. ``as_of`` is the clock by which
-    something is late, the window's end by default. Raises InputError for a parameter that the analysis does not have
+    something is late, the window's end by default; ``rules`` are what the settings say of single jobs and datasets.
+    Raises InputError for a parameter that the analysis does not have
     and for a value that it cannot use, AnalysisStopped after the time limit, StoreUnavailable and StoreNotCreated.
     """
-    given = Given(start=window.start, end=window.end, as_of=as_of or window.end, values=analysis.values(values or {}))
+    given = Given(
+        start=window.start,
+        end=window.end,
+        as_of=as_of or window.end,
+        values=analysis.values(values or {}),
+        rules=rules.of_analysis(analysis.name),
+    )
     times = {"from": given.start, "to": given.end, "as_of": given.as_of}
     variables = {**{name: time.isoformat() for name, time in times.items()}, **EVERYTHING, **given.values}
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}

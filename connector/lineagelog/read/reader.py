@@ -26,7 +26,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from lineagelog.analysis import Analysis
+from lineagelog.analysis import NO_RULES, Analysis, Rules
 from lineagelog.event.run_ids import stored_run_id
 from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
@@ -236,10 +236,11 @@ class Reader:
         values: Mapping[str, str],
         *,
         as_of: datetime | None = None,
+        rules: Rules = NO_RULES,
         time_limit: timedelta = TIME_LIMIT,
     ) -> Answer:
         """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
-        return ask(self._database, analysis, window, values, as_of=as_of, time_limit=time_limit)
+        return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit)
 
     def status(self) -> Status:
         """Figures of the whole store, for the operator."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from lineagelog.analysis import NO_RULES, Rules
 from lineagelog.intake import MAX_EVENT, MAX_REQUEST
 from lineagelog.intake.door import MAX_VALUES
 from lineagelog.intake.framing import MAX_EVENTS
@@ -46,6 +47,8 @@ class Limits(Struct, frozen=True):
     """How long it waits for one that lives (503)."""
     analysis_time: float = TIME_LIMIT.total_seconds()
     """How long an analysis may take (503)."""
+    analysis_rules: Rules = NO_RULES
+    """What the settings say of single jobs and datasets."""
     keep_alive: int = 75
     """How long an idle connection stays open."""
     max_page: int = 1000

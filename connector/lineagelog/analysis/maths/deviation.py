@@ -27,8 +27,10 @@ _FEWEST: Final = 50
 """Values to learn from where the five weeks have fewer."""
 _WEAK: Final = 0.0027
 """Chance of a value that counts where two of three values have it: 3 standard deviations."""
-_STRONG: Final = (6.3e-5, 2.7e-3)
-"""Chance of a value that counts by itself: between 4 and 3 standard deviations, the less the more are judged."""
+_STRONG: Final = (4.5e-5, 2.7e-3)
+"""Chance of a value that counts by itself: between 4.1 and 3 standard deviations, the less the more are judged."""
+_NEAR: Final = 900.0
+"""Seconds by which the bounds of hours and days are blurred."""
 _USUAL_DAYS: Final = 2
 """On more days than that a series was as far out, and it is nothing new."""
 _AS_FAR: Final = 0.65
@@ -55,7 +57,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     """A score that counts by itself; None: by how many values are judged."""
     minimum: int = 8
     """Values before which nothing is judged."""
-    chance: float = 0.005
+    chance: float = 0.002
     """Of one false alarm in a series, all its values together."""
 
 
@@ -69,6 +71,8 @@ class Deviation(NamedTuple):
     lower: float
     upper: float
     score: float
+    sigma: float
+    """The standard deviation of a new value: what the score counts in."""
     n: int
     """How many values the band rests on."""
     season: Season
@@ -118,7 +122,7 @@ def judge(times: Sequence[float], values: Sequence[float], first: int, policy: P
             level += _FORGETTING * (max(-3.0, min(3.0, each.score)) - level)
             if abs(level) > limits.slow and abs(level) * limits.sigma > policy.least and _counts(policy, level):
                 drift = each._replace(score=level)
-            if abs(each.score) > limits.weak and _is_unusual(each, baseline, policy):
+            if abs(each.score) > limits.weak and _is_unusual(each, times[index], baseline, policy, limits):
                 hits.append(each)
         judged += end - start
     found = [each for each in hits if _is_confirmed(each, hits) and not has_precedent(times, values, each)]
@@ -154,17 +158,22 @@ def _compared(index: int, at: float, value: float, baseline: Baseline, limits: _
     sigma = max(sigma, limits.sigma)
     score, far = (value - centre) / sigma, limits.strong * sigma
     is_far = abs(score) > limits.strong
-    return Deviation(index, value, centre, centre - far, centre + far, score, baseline.n, baseline.season, is_far)
+    band = (centre - far, centre + far)
+    return Deviation(index, value, centre, *band, score, sigma, baseline.n, baseline.season, is_far)
 
 
 def _counts(policy: Policy, score: float) -> bool:
     return policy.direction is Direction.BOTH or (score > 0) is (policy.direction is Direction.UP)
 
 
-def _is_unusual(each: Deviation, baseline: Baseline, policy: Policy) -> bool:
+def _is_unusual(each: Deviation, at: float, baseline: Baseline, policy: Policy, limits: _Limits) -> bool:
     """Whether it is of the kind that counts, and more than what this series does now and then."""
     if abs(each.distance) <= policy.least or not _counts(policy, each.score):
         return False
+    for beside in (at - _NEAR, at + _NEAR):  # a run of 23:59 that began at 00:00 is no Saturday's
+        centre, sigma = baseline.expected(beside)
+        if abs(each.value - centre) <= limits.weak * max(sigma, limits.sigma):
+            return False
     side = 1 if each.distance > 0 else -1
     far = 0.8 * abs(each.distance)
     as_far = {day for day, value in zip(baseline.days, baseline.residuals, strict=True) if side * value >= far}

@@ -13,6 +13,7 @@ from .robust import MAD_TO_SIGMA, median
 HOUR: Final = 3600.0
 DAY: Final = 86400.0
 _LEAST_OF_A_GROUP: Final = 3
+_LEAST_OF_AN_HOUR_OF_WEEK: Final = 4
 _WORTH: Final = 0.75
 """A finer season must leave at most so much of the variance of a coarser one."""
 
@@ -66,7 +67,7 @@ def group_of(season: Season) -> Callable[[float], int]:
 def choose(times: Sequence[float], values: Sequence[float]) -> Season:
     """The simplest season that explains a series: by the variance that it leaves, outliers drawn in.
 
-    A season is considered where its groups have three values each, seen in at least two different days or weeks.
+    A season is considered where its groups have three values each on average, hours of the week four.
     """
     if len(values) < 2 * _LEAST_OF_A_GROUP:
         return Season.NONE
@@ -79,7 +80,8 @@ def choose(times: Sequence[float], values: Sequence[float]) -> Season:
     drawn = [max(-reach, min(reach, value - centre)) for value in values]
     best, left = Season.NONE, _left(times, drawn, _GROUP[Season.NONE], needed=1)
     for season in (Season.WORKDAY, Season.HOUR, Season.WEEKDAY, Season.HOUR_OF_WEEK):
-        own = _left(times, drawn, _GROUP[season], needed=_LEAST_OF_A_GROUP)
+        needed = _LEAST_OF_AN_HOUR_OF_WEEK if season is Season.HOUR_OF_WEEK else _LEAST_OF_A_GROUP
+        own = _left(times, drawn, _GROUP[season], needed)
         if own is not None and left is not None and own < left * _WORTH:
             best, left = season, own
     return best

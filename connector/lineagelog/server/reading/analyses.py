@@ -91,7 +91,9 @@ def _ask(analysis: Analysis[Any], reader: Reader, query: Query, grant: Grant) ->
     values = {each.name: _value(each, query) for each in analysis.parameters if each.name in query}
     limit = timedelta(seconds=query.limits.analysis_time)
     try:
-        return reader.ask(analysis, window, values, as_of=as_of, time_limit=limit).document
+        return reader.ask(
+            analysis, window, values, as_of=as_of, rules=query.limits.analysis_rules, time_limit=limit
+        ).document
     except InputError as problem:  # of several parameters together
         name = analysis.one_of[0] if analysis.one_of else None
         raise Refusal(400, "bad_parameter", str(problem), parameter=name) from None

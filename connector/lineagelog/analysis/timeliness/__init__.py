@@ -1,0 +1,1 @@
+"""On time or not: runs, data, and what was promised of them."""
