@@ -39,9 +39,22 @@ def test_the_ways_a_retry_is_known(store: LogStore) -> None:
     found = {each.subject.name: each for each in ask(store, "failed_then_succeeded", window(0, 10))}
     assert set(found) == {"nominal", "parent", "soon"}
     soon = found["soon"]
-    assert (soon.observed, soon.n, soon.severity) == ("1 retries after 2 failures", 11, "low")
+    assert (soon.observed, soon.n, soon.severity) == ("2 failures, and success on retry once", 11, "low")
     assert soon.values["lost_seconds"] == 1200
     assert list(soon.run_ids) == [run_id_of("soon", day(each)) for each in (8.2, 8.1, 8)]
+
+
+def test_a_run_that_began_again(store: LogStore) -> None:
+    """It failed, was started once more under its id, and completed; one that failed and completed at once did not."""
+    for job, kinds in {"again": ("START", "FAIL", "START", "COMPLETE"), "both": ("START", "FAIL", "COMPLETE")}.items():
+        start, _ = attempt(job, 1, "COMPLETE")
+        load(
+            store,
+            [{**start, "eventType": kind, "eventTime": day(1 + at / 24).isoformat()} for at, kind in enumerate(kinds)],
+        )
+    (found,) = ask(store, "failed_then_succeeded", window(0, 10))
+    assert (found.subject.name, found.values["lost_seconds"], found.n) == ("again", 3600, 1)
+    assert found.explanation == "tests/again failed and succeeded on retry once in 1 run; the failures took 1 h."
 
 
 def test_the_next_turn_is_no_retry(store: LogStore) -> None:
