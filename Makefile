@@ -15,7 +15,7 @@ JAVA_SOURCES := $(shell find jars -name pom.xml -not -path '*/target/*' -o -path
 STANDIN := jars/standin/target/.built
 STANDIN_SOURCES := $(shell find jars/standin -path '*/src/main/*' -type f)
 
-.PHONY: setup run test test-long built check format bench soak wheel wheel-pure compiled pure clean sql help constraints pyegeria jar jar-if-java standin
+.PHONY: setup run test test-long built check format bench soak producers wheel wheel-pure compiled pure clean sql help constraints pyegeria jar jar-if-java standin
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -87,6 +87,9 @@ bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 soak: setup ## long repeats: crashes, a million events, a thousand examples of each property
 	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-1000} $(BIN)/python -m pytest -q -m 'soak or hypothesis' -o timeout=7200 tests
 
+producers: setup ## run real dbt, Airflow, Spark and Java, and renew their recordings, all or RECORDINGS="NAME …" (JDK, Maven)
+	$(BIN)/python -m tests.producers.record $(RECORDINGS)
+
 wheel: setup jar-if-java ## build the wheel into dist/, for this platform where cargo is, else pure Python
 	$(BIN)/python -m build --wheel --no-isolation -o dist .
 
@@ -100,7 +103,7 @@ pure: ## remove what `make compiled` built
 	rm -f connector/lineagelog/_compiled.*.so
 
 clean: pure ## remove what make built
-	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) $(PYEGERIA) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(JARS) jars/*/target jars/*/*/target native/target $(VENV) $(PYEGERIA) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .producers
 
 constraints: ## renew constraints.txt from pyproject.toml: versions, hashes, and who needs what
 	@printf 'hatchling\neditables\nuv\n' > dist-tools.tmp

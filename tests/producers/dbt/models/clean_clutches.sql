@@ -1,0 +1,1 @@
+select nest, species, eggs from {{ ref('clutches') }}

@@ -1,0 +1,1 @@
+select species, sum(eggs) as eggs from {{ ref('clean_clutches') }} group by species
