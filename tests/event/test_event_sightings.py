@@ -485,3 +485,29 @@ def test_results_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.assertion for each in event.assertions] == ["a0", "a1", "a0"]
     assert [each.test_name for each in event.tests] == ["t0", "t1", "t2"]
     assert [notice.split(" ")[0] for notice in notices(event)] == ["too_many_assertions"] * 2 + ["too_many_tests"]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "told", "skipped"),
+    [
+        ("ABORT", {"actual": "0", "expected": "0"}, True),  # dbt-ol, reading dbt's log
+        ("ABORT", {}, True),
+        ("ABORT", {"actual": "3", "expected": "0"}, False),  # it failed, and then the run was aborted
+        ("FAIL", {"actual": "0", "expected": "0"}, False),
+        ("FAIL", {}, False),  # dbt-ol, reading dbt's results: skipped, or it could not be run
+    ],
+)
+def test_a_skipped_check_is_told_apart_where_the_event_allows_it(
+    event_type: str, told: dict[str, str], skipped: bool
+) -> None:
+    """dbt says of a test that it skipped that it failed, in an ABORT."""
+    assertion = {"assertion": "not_null", "success": False, **told}
+    test = {"name": "not_null", "status": "fail", **told}
+    event = accepted(
+        run_event(
+            eventType=event_type,
+            run={"runId": "r", "facets": {"test": {"tests": [test]}}},
+            inputs=[{"namespace": "n", "name": "d", "facets": {"dataQualityAssertions": {"assertions": [assertion]}}}],
+        )
+    )
+    assert [each.skipped for each in (*event.assertions, *event.tests)] == [skipped, skipped]
