@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineagelog.cli.printing import duration
+from lineagelog.shown import duration
 from lineagelog.store.definition import tables
 from tests.support import ROOT, Ran, connect, encode, event, run_here
 
@@ -153,7 +153,7 @@ def test_verify_and_rebuild(day: Run, database_url: str) -> None:
         code, out = _code_and_out(day("store", "verify"))
         assert code == 1
         assert ".status: stored WRONG, expected FAIL" in out
-        assert "1 differences" in out
+        assert "1 difference" in out
     found = day("store", "verify", "--json").json
     assert (found["difference_count"], found["differences"][0]["column"]) == (1, "status")
     assert day("store", "rebuild").code == 0
@@ -204,7 +204,7 @@ def test_doctor_finds_what_is_wrong(run: Run) -> None:
     ("span", "text"),
     [
         (timedelta(), "0 s"),
-        (timedelta(milliseconds=437), "0.437 s"),
+        (timedelta(milliseconds=437), "437 ms"),
         (timedelta(seconds=200), "3 min 20 s"),
         (timedelta(hours=2, minutes=5, seconds=3), "2 h 5 min"),
         (timedelta(days=4, hours=2, minutes=9), "4 d 2 h"),

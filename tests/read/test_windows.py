@@ -207,6 +207,74 @@ def test_cursors_go_on_under_inserts(store: LogStore) -> None:
         assert len(seen) == len(set(seen)) > 100
 
 
+def listings(reader: Reader, window: Window) -> dict[str, Callable[..., Any]]:
+    return {
+        "runs": lambda **more: reader.runs(window, **more),
+        "run datasets": lambda **more: reader.run_datasets(window, **more),
+        "assertions": lambda **more: reader.assertions(window, **more),
+        "tests": lambda **more: reader.tests(window, **more),
+        "events": lambda **more: reader.events(window, content=True, **more),
+    }
+
+
+@settings(max_examples=max(5, EXAMPLES // 3))
+@given(bodies=st.lists(timed, max_size=14), window=windows, size=st.integers(1, 5))
+def test_newest_first_is_the_other_way_round(
+    store: LogStore, bodies: list[dict[str, Any]], window: Window, size: int
+) -> None:
+    """Every listing, as a whole and by pages; datasets go with their runs, and within one run keep their order."""
+    empty(store)
+    store.append([parse(json.dumps(body).encode()) for body in bodies])
+    for name, find in listings(Reader(store.database), window).items():
+        forward, backward = list(find()), list(find(reverse=True))
+        assert by_pages(find(reverse=True), size) == backward, name
+        if name == "run datasets":
+            assert {str(row) for row in forward} == {str(row) for row in backward} and len(forward) == len(backward)
+        else:
+            assert backward == forward[::-1], name
+
+
+def test_a_cursor_goes_on_in_its_own_order_only(store: LogStore) -> None:
+    """Going on in the other one would leave rows out without a word."""
+    store.append([event(f"r{number}", number) for number in range(3)])
+    for name, find in listings(Reader(store.database), Window(at(0), at(100))).items():
+        for reverse in (False, True):
+            if (cursor := find(reverse=reverse).page(1).next) is not None:
+                with pytest.raises(InputError, match=f"cursor of the list of {name}"):
+                    find(reverse=not reverse).page(1, cursor)
+
+
+def test_runs_of_a_parent_and_of_a_root(store: LogStore) -> None:
+    """By the ids in the parent facet, in whatever case a UUID was written; with the duration of those that have one."""
+
+    def child(run: str, minutes: int, kind: str, parent: str | None, root: str | None) -> Any:
+        facet = {"run": {"runId": parent}, "job": {"namespace": "n", "name": "dag"}, "root": {"run": {"runId": root}}}
+        tree = {
+            "eventType": kind,
+            "eventTime": at(minutes).isoformat(),
+            "run": {"runId": run, "facets": {"parent": facet} if parent else {}},
+            "job": {"namespace": "n", "name": run},
+        }
+        return parse(json.dumps(tree).encode())
+
+    dag = "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
+    store.append([child("task", 1, "START", dag, dag), child("task", 3, "COMPLETE", dag, dag)])
+    store.append([child("query", 2, "COMPLETE", "task", dag), child("other", 2, "COMPLETE", "x", "y")])
+    store.append([child(dag, 0, "START", None, None)])
+    reader, window = Reader(store.database), Window(at(0), at(100))
+
+    def names(**wanted: Any) -> list[str]:
+        return [run.job_name for run in reader.runs(window, **wanted)]
+
+    assert names(parent=dag) == ["task"]
+    assert names(root=dag) == ["task", "query"]
+    assert names(root=dag, reverse=True) == ["query", "task"]
+    assert names(parent="task") == ["query"]
+    assert names(parent="task", root="y") == []
+    assert [run.duration for run in reader.runs(window, parent=dag)] == [120.0]
+    assert [run.duration for run in reader.runs(window, parent="task")] == [None]
+
+
 def test_a_cursor_that_is_none_is_refused(store: LogStore) -> None:
     """Another list's cursor, a cut one, any other text: one line that says what to do."""
     store.append([event(f"r{n}", n) for n in range(3)])

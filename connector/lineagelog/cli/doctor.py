@@ -12,9 +12,10 @@ import typer
 
 from lineagelog import compiled
 from lineagelog.errors import StoreTooOld
+from lineagelog.shown import duration
 
 from .command import FINDINGS, OK, command
-from .printing import Json, duration, print_json, put, text_of
+from .printing import Json, print_json, put, text_of
 from .session import TO_BEGIN, Session
 
 if TYPE_CHECKING:

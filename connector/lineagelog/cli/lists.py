@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lineagelog.errors import SettingsError
+from lineagelog.shown import counted
 
 from .command import command
-from .printing import Csv, Form, JsonLines, form_of, print_rows, put, put_json
+from .printing import Csv, Form, JsonLines, form_of, print_rows, put, put_json, span_of
 from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.read import EventRow, Listing, Reader, Run, Window
 
-group = typer.Typer(no_args_is_help=True, help="List what is in the store, oldest first.")
+group = typer.Typer(no_args_is_help=True, help="List what is in the store, oldest first or --reverse.")
 
 _TABLE_LIMIT: Final = 100
 _WINDOW: Final = "Which rows"
@@ -51,6 +52,7 @@ Limit = Annotated[
         metavar="N", min=0, rich_help_panel=_WINDOW, help="At most so many rows; 0 = all. A table shows 100, else all."
     ),
 ]
+Reverse = Annotated[bool, typer.Option("--reverse", rich_help_panel=_WINDOW, help="Newest first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class _View:
     "runs",
     "lineagelog list runs --since -24h --status FAIL",
     "lineagelog list runs --job daily_orders --json | jq .error_message",
+    "lineagelog list runs --root 79dfb72c-813e-5623-b672-6cda60951d07 --reverse",
 )
 def _runs(
     session: Session,
@@ -77,6 +80,15 @@ def _runs(
     dataset: Dataset = None,
     dataset_namespace: DatasetNamespace = None,
     status: Status = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(metavar="RUN_ID", rich_help_panel=_WINDOW, help="Started by that run."),
+    ] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(metavar="RUN_ID", rich_help_panel=_WINDOW, help="Of all that began with that run."),
+    ] = None,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
@@ -93,6 +105,9 @@ def _runs(
             dataset_name=dataset,
             dataset_namespace=dataset_namespace,
             status=status,
+            parent=parent,
+            root=root,
+            reverse=reverse,
         ),
         (since, until, limit, form_of(json=json, csv=csv)),
     )
@@ -117,6 +132,7 @@ def _datasets(
         str | None,
         typer.Option(metavar="I|O", rich_help_panel=_WINDOW, help="Only read (I) or only written (O) ones."),
     ] = None,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
@@ -136,6 +152,7 @@ def _datasets(
             dataset_namespace=dataset_namespace,
             status=status,
             direction=direction,
+            reverse=reverse,
         ),
         (since, until, limit, form_of(json=json, csv=csv)),
     )
@@ -153,6 +170,7 @@ def _assertions(
     failed: Annotated[
         bool, typer.Option("--failed", rich_help_panel=_WINDOW, help="Only those that did not succeed.")
     ] = False,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
@@ -169,6 +187,7 @@ def _assertions(
             dataset_name=dataset,
             dataset_namespace=dataset_namespace,
             success=False if failed else None,
+            reverse=reverse,
         ),
         (since, until, limit, form_of(json=json, csv=csv)),
     )
@@ -184,6 +203,7 @@ def _tests(
     status: Annotated[
         str | None, typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="The test's, such as fail.")
     ] = None,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
@@ -192,7 +212,7 @@ def _tests(
     _list(
         session,
         _View("tests", ("event_time", "job_name", "test_name", "status", "severity", "run_id"), _plain_row),
-        lambda reader, window: reader.tests(window, job=job, namespace=namespace, status=status),
+        lambda reader, window: reader.tests(window, job=job, namespace=namespace, status=status, reverse=reverse),
         (since, until, limit, form_of(json=json, csv=csv)),
     )
 
@@ -212,6 +232,7 @@ def _events(
     event_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", rich_help_panel=_WINDOW, help="Such as START or FAIL.")
     ] = None,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
@@ -223,7 +244,8 @@ def _events(
     with_content = raw or (content and json)
 
     def find(reader: Reader, window: Window) -> Listing[EventRow]:
-        return reader.events(window, job=job, namespace=namespace, event_type=event_type, content=with_content)
+        wanted: dict[str, Any] = {"job": job, "namespace": namespace, "event_type": event_type}
+        return reader.events(window, **wanted, content=with_content, reverse=reverse)
 
     if raw:
         with session.store() as store:
@@ -250,7 +272,7 @@ def _list(
         more = bool(limit) and count == limit and next(found, None) is not None
     if form is Form.TABLE:
         put(
-            f"{count} {view.noun}"
+            counted(count, view.noun)
             + (": the first ones; --limit 0 shows all, --since and --until narrow" if more else "")
         )
 
@@ -294,13 +316,14 @@ def _plain_row(row: Any) -> Mapping[str, Any]:
 
 
 def _run_row(run: Run) -> Mapping[str, Any]:
-    span = run.end_time - run.start_time if run.start_time and run.end_time else None
-    return {**_plain_row(run), "duration": span}
+    """For programs: the duration in seconds."""
+    return _plain_row(run)
 
 
 def _told_run_row(run: Run) -> Mapping[str, Any]:
     """For people: the status only where it is not what came of the run."""
-    return {**_run_row(run), "status": run.status if run.status != run.outcome else None}
+    status = run.status if run.status != run.outcome else None
+    return {**_plain_row(run), "status": status, "duration": span_of(run.duration)}
 
 
 def _plain_event_row(event: EventRow) -> Mapping[str, Any]:

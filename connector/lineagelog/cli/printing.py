@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from lineagelog.errors import SettingsError
-from lineagelog.shown import for_people, json_visible, line_for_people
+from lineagelog.shown import duration, for_people, json_visible, line_for_people
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print NDJSON: one object per line, with all columns.")]
@@ -175,16 +175,9 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def duration(span: timedelta) -> str:
-    """A span of time as people say it: ``0.4 s``, ``3 min 20 s``, ``2 h 5 min``, ``4 d 2 h``."""
-    seconds = span.total_seconds()
-    if abs(seconds) < 60:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")) if count]
-    return " ".join(parts[:2])
+def span_of(seconds: float | None) -> timedelta | None:
+    """A number of seconds as the span of time that it is."""
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 def _cell(value: Any) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lineagelog.errors import InputError
+from lineagelog.shown import counted
 
 from .command import command
-from .printing import Form, Json, form_of, print_facts, print_json, print_rows, put
+from .printing import Form, Json, form_of, print_facts, print_json, print_rows, put, span_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def _print(details: RunDetails) -> None:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    span = run.end_time - run.start_time if run.start_time and run.end_time else None
     parent = "/".join(filter(None, (run.parent_namespace, run.parent_name)))
     return {
         "run": run.run_id,
@@ -95,7 +95,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "status": run.status if run.status != run.outcome else None,
         "start": run.start_time,
         "end": run.end_time,
-        "duration": span,
+        "duration": span_of(run.duration),
         "last event": run.last_event_time,
         "error": run.error_message,
         "parent": f"{parent} {run.parent_run_id or ''}".strip() or None,
@@ -117,4 +117,4 @@ def _lineage(details: RunDetails, key: Any) -> str | None:
     """The output columns that the run told the origin of."""
     edges = details.lineages.get(key)
     fields = edges.get("fields") if isinstance(edges, dict) else None
-    return f"{len(fields)} columns" if isinstance(fields, dict) else None
+    return counted(len(fields), "columns") if isinstance(fields, dict) else None

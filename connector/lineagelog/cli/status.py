@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from lineagelog.shown import counted, duration, size
+
 from .command import command
-from .printing import Json, duration, print_facts, print_json, put, text_of
+from .printing import Json, print_facts, print_json, put, text_of
 from .session import Session
 
 if TYPE_CHECKING:
@@ -51,14 +53,14 @@ def _print(schema: str, status: Status) -> None:
         else f"{_span(lag.p50_seconds)} median, {_span(lag.p95_seconds)} at the 95th percentile (last hour)"
     )
     facts = {
-        "schema": f"{schema}, version {status.version}, {_size(status.size_bytes)} with indexes",
+        "schema": f"{schema}, version {status.version}, {size(status.size_bytes)} with indexes",
         "first event": status.first_event_time,
         "last event": status.last_event_time,
         "last received": status.last_received_at,
         "lag": seen,
         "purged before": status.retention_floor,
         "dead letters": ", ".join(f"{count} {state}" for state, count in status.dead_letters.items()) or "none",
-        "partitions": f"{len(status.partitions)} of ol_event",
+        "partitions": f"{len(status.partitions):,} of ol_event",
     }
     if status.kafka:
         facts["kafka"] = "; ".join(_groups(status.kafka))
@@ -74,16 +76,8 @@ def _groups(rows: Iterable[OffsetRow]) -> Iterator[str]:
         known = list(some)
         lag = sum(row.lag or 0 for row in known)
         seen = max(row.seen_at for row in known)
-        yield f"group {group}, topic {topic}: {len(known)} partitions, lag {lag:,}, seen {text_of(seen)}"
+        yield f"group {group}, topic {topic}: {counted(len(known), 'partitions')}, lag {lag:,}, seen {text_of(seen)}"
 
 
 def _span(seconds: float) -> str:
     return duration(timedelta(seconds=seconds))
-
-
-def _size(size: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} TiB"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lineagelog.errors import StoreUnavailable
-from lineagelog.shown import line_for_people
+from lineagelog.shown import counted, line_for_people
 
 from .command import FINDINGS, OK, command
 from .printing import Json, print_json, put, put_exactly, text_of
@@ -108,7 +108,8 @@ def _report(differences: Iterable[Difference], verifier: Any, verb: str, *, as_j
     if count > len(shown):
         put(f"… and {count - len(shown)} more")
     kept = f", {checked.skipped} left alone (purged in part)" if checked.skipped else ""
-    put(f"{verb} {checked.runs} runs, {checked.events} events{kept}: {count or 'no'} differences")
+    seen = f"{counted(checked.runs, 'runs')}, {counted(checked.events, 'events')}"
+    put(f"{verb} {seen}{kept}: {counted(count, 'differences') if count else 'no differences'}")
     return FINDINGS if count else OK
 
 
@@ -130,7 +131,7 @@ def _progress(verb: str) -> Iterator[Any]:
     from rich.console import Console
 
     with Console(stderr=True).status(f"{verb} 0 runs") as status:
-        yield lambda runs, events: status.update(f"{verb} {runs:,} runs, {events:,} events")
+        yield lambda runs, events: status.update(f"{verb} {counted(runs, 'runs')}, {counted(events, 'events')}")
 
 
 @command(
@@ -169,9 +170,10 @@ def _purge(
         return
     verb = "would delete" if dry_run else "deleted"
     put(
-        f"{verb} what is before {text_of(purged.cutoff)}: {purged.events} events "
-        f"({len(purged.partitions)} whole partitions), {purged.runs} runs, {purged.run_datasets} run datasets, "
-        f"{purged.assertions} assertions, {purged.tests} tests"
+        f"{verb} what is before {text_of(purged.cutoff)}: {counted(purged.events, 'events')} "
+        f"({counted(len(purged.partitions), 'whole partitions')}), {counted(purged.runs, 'runs')}, "
+        f"{counted(purged.run_datasets, 'run datasets')}, {counted(purged.assertions, 'assertions')}, "
+        f"{counted(purged.tests, 'tests')}"
     )
     if purged.unforwarded:
         counts = ", ".join(f"{target} {events}" for target, events in purged.unforwarded.items())

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Uuid, bindparam, exists, literal, tuple_
 
 from lineagelog.event.canonical import name_key
+from lineagelog.event.run_ids import stored_run_id
 from lineagelog.store.definition.schema import LogStoreSchema
 
 from .bound import Bound
@@ -81,14 +82,24 @@ def _came_to(run: Columns, status: str) -> ColumnElement[bool]:
     return came_to
 
 
-def after(columns: tuple[ColumnElement[Any], ...], *, inclusive: bool = False) -> Conditions:
-    """Rows after the key given as parameters ``after_0``, ``after_1``, …, in the order of the columns.
+def of_family(run: Columns, parent: str | None, root: str | None) -> Conditions:
+    """Runs whose parent facet names these run ids; it has them in the spelling of whoever wrote it."""
+    wanted = ((run.parent_run_id, parent), (run.root_run_id, root))
+    return tuple(column.in_({run_id, stored_run_id(run_id)}) for column, run_id in wanted if run_id is not None)
+
+
+def after(
+    columns: tuple[ColumnElement[Any], ...], *, inclusive: bool = False, newest_first: bool = False
+) -> Conditions:
+    """Rows after the key given as parameters ``after_0``, ``after_1``, …, in the order of the columns, or against it.
 
     The first column's own condition says nothing new; by it PostgreSQL leaves out partitions and whole parts of a
     union.
     """
     key = [bindparam(f"after_{place}", type_=column.type) for place, column in enumerate(columns)]
     mine, last = tuple_(*columns), tuple_(*key)
+    if newest_first:
+        return columns[0] <= key[0], mine <= last if inclusive else mine < last
     return columns[0] >= key[0], mine >= last if inclusive else mine > last
 
 

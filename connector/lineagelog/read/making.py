@@ -48,7 +48,7 @@ def _fields(row_type: type[Struct]) -> tuple[str, ...]:
     return row_type.__struct_fields__
 
 
-_any_run: Final = _maker(Run, _fields(Run))
+_any_run: Final = _maker(Run, _fields(Run)[:-1])
 dataset: Final = _maker(RunDataset, _fields(RunDataset))
 _any_assertion: Final = _maker(Assertion, _fields(Assertion))
 _any_test: Final = _maker(Test, _fields(Test))
@@ -70,6 +70,9 @@ def test(row: Any) -> Test:
 def run(row: Any) -> Run:
     """A row of ol_run. The error's text is kept of any event, and shown of runs that did not end well."""
     made = _any_run(row)
-    if made.error_message is None or made.outcome in _WITH_ERROR:
-        return made
-    return structs.replace(made, error_message=None)
+    told: dict[str, Any] = {}
+    if made.start_time is not None and made.end_time is not None and made.end_time >= made.start_time:
+        told["duration"] = (made.end_time - made.start_time).total_seconds()
+    if made.error_message is not None and made.outcome not in _WITH_ERROR:
+        told["error_message"] = None
+    return structs.replace(made, **told) if told else made

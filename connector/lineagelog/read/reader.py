@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from msgspec import structs
@@ -36,7 +36,7 @@ from lineagelog.store.definition.version import keep_to_version
 from . import making
 from .analyses import TIME_LIMIT, Answer, ask
 from .bound import Bound
-from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_job
+from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_family, of_job
 from .cursor import Key
 from .listing import Listing
 from .making import Make, utc
@@ -51,13 +51,23 @@ type Wanted = Callable[[Any], Conditions]
 """The conditions on a table's columns."""
 
 
+class _Source(NamedTuple):
+    """Where the rows of a listing come from: a statement that is ordered by a key, or against it."""
+
+    name: str
+    statement: Callable[..., Select[Any]]
+    key: tuple[ColumnElement[Any], ...]
+    reverse: bool
+
+
 class Reader:
     """Reads one store. Safe for many threads; no transaction outlives a call or a page.
 
-    Every listing can be iterated over (constant memory) or taken in pages. Oldest first means: runs by their first
-    event, run datasets by their run, the others by event time. Filters: ``namespace`` is the job's, and '' stands for
-    a missing one. ``within`` are the job namespaces that the asker may see, None = all: where jobs of others share a
-    run id, it sees what its own said. All calls raise StoreUnavailable, StoreNotCreated and StoreTooOld.
+    Every listing can be iterated over (constant memory) or taken in pages, oldest first, or newest first with
+    ``reverse``: runs by their first event, run datasets by their run, the others by event time. Filters: ``namespace``
+    is the job's, and '' stands for a missing one. ``within`` are the job namespaces that the asker may see, None = all:
+    where jobs of others share a run id, it sees what its own said. All calls raise StoreUnavailable, StoreNotCreated
+    and StoreTooOld.
     """
 
     def __init__(self, database: Database) -> None:
@@ -75,14 +85,22 @@ class Reader:
         dataset_name: str | None = None,
         dataset_namespace: str | None = None,
         status: str | None = None,
+        parent: str | None = None,
+        root: str | None = None,
+        reverse: bool = False,
         within: Iterable[str] | None = None,
     ) -> Listing[Run]:
-        """The runs that had an event in the window. ``status`` is the outcome; START: only a START is known."""
+        """The runs that had an event in the window. ``status`` is the outcome; START: only a START is known.
+
+        ``parent`` and ``root`` are ids of the run that started them, and of the one that everything began with.
+        """
         run = self._schema.t(tables.RUN_TABLE).c
         bound = Bound(self._schema, within)
-        wanted = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound).on(run)
+        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound)
+        wanted = (*runs.on(run), *of_family(run, parent, root))
         key = (run.first_event_time, run.run_key)
-        return self._listing("runs", window, self._schema.runs_in_window, wanted, key, making.run)
+        source = _Source("runs", self._schema.runs_in_window, key, reverse=reverse)
+        return self._listing(window, source, wanted, making.run)
 
     def run_datasets(
         self,
@@ -94,6 +112,7 @@ class Reader:
         dataset_namespace: str | None = None,
         status: str | None = None,
         direction: str | None = None,
+        reverse: bool = False,
         within: Iterable[str] | None = None,
     ) -> Listing[RunDataset]:
         """The datasets read or written by the runs that had an event in the window, each once.
@@ -106,8 +125,9 @@ class Reader:
             wanted.append(dataset.direction == direction.upper())
         bound = Bound(self._schema, within)
         runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound)
-        found = RunDatasets(self._schema, self._execute, _bounds(window), runs, tuple(wanted), bound)
-        return Listing("run datasets", (datetime, UUID, UUID), found.fetch)
+        bounds = _bounds(window)
+        found = RunDatasets(self._schema, self._execute, bounds, runs, tuple(wanted), bound, newest_first=reverse)
+        return Listing(_named("run datasets", reverse), (datetime, UUID, UUID), found.fetch)
 
     def assertions(
         self,
@@ -119,6 +139,7 @@ class Reader:
         dataset_namespace: str | None = None,
         success: bool | None = None,
         reports: bool = False,
+        reverse: bool = False,
     ) -> Listing[Assertion]:
         """The results of data quality assertions: what was said last of each, in the window; or each report of it."""
         table = self._schema.t(tables.ASSERTION_TABLE).c
@@ -128,8 +149,8 @@ class Reader:
         if not reports:
             wanted += self._is_last(tables.ASSERTION_TABLE)
         key = (table.event_time, table.assertion_key)
-        statement = self._schema.assertions_in_window
-        return self._listing("assertions", window, statement, tuple(wanted), key, making.assertion)
+        source = _Source("assertions", self._schema.assertions_in_window, key, reverse=reverse)
+        return self._listing(window, source, tuple(wanted), making.assertion)
 
     def tests(
         self,
@@ -139,6 +160,7 @@ class Reader:
         namespace: str | None = None,
         status: str | None = None,
         reports: bool = False,
+        reverse: bool = False,
     ) -> Listing[Test]:
         """The results of tests: what was said last of each, in the window; or each report of it."""
         table = self._schema.t(tables.TEST_TABLE).c
@@ -149,7 +171,8 @@ class Reader:
         if not reports:
             wanted += self._is_last(tables.TEST_TABLE)
         key = (table.event_time, table.test_key)
-        return self._listing("tests", window, self._schema.tests_in_window, tuple(wanted), key, making.test)
+        source = _Source("tests", self._schema.tests_in_window, key, reverse=reverse)
+        return self._listing(window, source, tuple(wanted), making.test)
 
     def events(
         self,
@@ -159,6 +182,7 @@ class Reader:
         namespace: str | None = None,
         event_type: str | None = None,
         content: bool = False,
+        reverse: bool = False,
     ) -> Listing[EventRow]:
         """The raw events of the window; with ``content`` also their JSON text."""
         event = self._schema.t(tables.EVENT_TABLE).c
@@ -167,7 +191,8 @@ class Reader:
             wanted.append(event.event_type == event_type.upper())
         key = (event.event_time, event.arrival)
         fill = self._with_content if content else None
-        return self._listing("events", window, self._schema.events_in_window, tuple(wanted), key, making.event, fill)
+        source = _Source("events", self._schema.events_in_window, key, reverse=reverse)
+        return self._listing(window, source, tuple(wanted), making.event, fill)
 
     def event_summary(self, window: Window) -> EventSummary:
         """The number of events in the window, and the times of the first and the last."""
@@ -254,24 +279,24 @@ class Reader:
 
     def _listing[T](
         self,
-        name: str,
         window: Window,
-        statement: Callable[..., Select[Any]],
+        source: _Source,
         wanted: Conditions,
-        key: tuple[ColumnElement[Any], ...],
         make: Make[T],
         fill: Callable[[list[T]], list[T]] | None = None,
     ) -> Listing[T]:
-        """The listing of a window whose statement is ordered by ``key``; ``fill`` completes the rows of a page."""
-        key_of = attrgetter(*(str(column.key) for column in key))
+        """The listing of a window; ``fill`` completes the rows of a page."""
+        key_of = attrgetter(*(str(column.key) for column in source.key))
 
         def fetch(last: Key | None, limit: int) -> Sequence[tuple[Key, T]]:
-            conditions = wanted if last is None else (*wanted, *after(key))
-            found = self._execute(statement(*conditions, limit=limit), _bounds(window) | after_parameters(last))
+            conditions = wanted if last is None else (*wanted, *after(source.key, newest_first=source.reverse))
+            statement = source.statement(*conditions, limit=limit, newest_first=source.reverse)
+            found = self._execute(statement, _bounds(window) | after_parameters(last))
             rows = [make(row) for row in found]
             return list(zip(map(key_of, found), rows if fill is None else fill(rows), strict=True))
 
-        return Listing(name, tuple(column.type.python_type for column in key), fetch)
+        kinds = tuple(column.type.python_type for column in source.key)
+        return Listing(_named(source.name, source.reverse), kinds, fetch)
 
     def _of_run[T](
         self, table_name: str, run_id: str, order: tuple[str, ...], make: Make[T], limit: int, wanted: Wanted
@@ -321,8 +346,9 @@ class Reader:
         event = self._schema.t(tables.EVENT_TABLE).c
         filled: list[EventRow] = []
         for portion in _portions(rows):
+            first, last = sorted((portion[0].event_time, portion[-1].event_time))
             statement = select(event.arrival, cast(event.event, Text), event.raw).where(
-                event.event_time.between(portion[0].event_time, portion[-1].event_time),
+                event.event_time.between(first, last),
                 event.arrival == func.any(literal([row.arrival for row in portion], ARRAY(BigInteger))),
             )
             contents = {arrival: (text.encode(), raw) for arrival, text, raw in self._execute(statement, {})}
@@ -337,6 +363,11 @@ class Reader:
         return (
             {row[0]: row[1] for row in self._execute(select(key, content).where(key.in_(wanted)), {})} if wanted else {}
         )
+
+
+def _named(listing: str, reverse: bool) -> str:
+    """The name that cursors carry: one of the other order would begin somewhere else."""
+    return f"{listing}, newest first" if reverse else listing
 
 
 def _bounds(window: Window) -> dict[str, Any]:

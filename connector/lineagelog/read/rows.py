@@ -61,6 +61,8 @@ class Run(Struct, frozen=True):
     root_run_id: str | None
     nominal_start_time: datetime | None
     nominal_end_time: datetime | None
+    duration: float | None = None
+    """Seconds from ``start_time`` to ``end_time``, where both are known and in this order."""
 
 
 class RunDataset(Struct, frozen=True):

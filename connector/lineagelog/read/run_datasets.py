@@ -31,7 +31,10 @@ class RunDatasets:
         runs: RunFilter,
         datasets: Conditions,
         bound: Bound,
+        *,
+        newest_first: bool = False,
     ) -> None:
+        self._newest_first = newest_first
         self._schema, self._execute, self._bounds = schema, execute, bounds
         self._runs, self._wanted, self._bound = runs, datasets, bound
 
@@ -52,14 +55,16 @@ class RunDatasets:
         run = self._schema.t(tables.RUN_TABLE)
         other = run.alias("other")
         order = (run.c.first_event_time, run.c.run_key)
+        others = tuple_(other.c.first_event_time, other.c.run_key)
         earlier = exists().where(
             other.c.run_id == run.c.run_id,
-            tuple_(other.c.first_event_time, other.c.run_key) < tuple_(*order),
+            others > tuple_(*order) if self._newest_first else others < tuple_(*order),
             *self._schema.run_is_in_window(other.c),
             *self._runs.on(other.c),
         )
-        more = () if key is None else after(order, inclusive=inclusive)
-        statement = self._schema.runs_in_window(*self._runs.on(run.c), ~earlier, *more, limit=RUNS_AT_ONCE)
+        more = () if key is None else after(order, inclusive=inclusive, newest_first=self._newest_first)
+        wanted = (*self._runs.on(run.c), ~earlier, *more)
+        statement = self._schema.runs_in_window(*wanted, limit=RUNS_AT_ONCE, newest_first=self._newest_first)
         rows = self._execute(statement, self._bounds | after_parameters(key))
         return [((row.first_event_time, row.run_key), row.run_id) for row in rows]
 

@@ -127,6 +127,12 @@ def refused(rejected: Rejected) -> Refusal:
     return Refusal(status, str(rejected.reason), rejected.detail, path=rejected.path)
 
 
+SUMMARY: Final = (
+    *("received", "successful", "failed", "retriable", "non_retriable"),
+    *("stored", "duplicate", "expired"),
+)
+"""What is counted of a batch: as the specification has it, then ours."""
+
 type Member = Outcome | Refusal
 """What became of one member of a batch; a Refusal for one that the sender's token does not allow."""
 
@@ -144,16 +150,9 @@ def batch(members: Sequence[Member]) -> Reply:
     if not failed and not expired:
         return NO_CONTENT
     status = "success" if not failed else "failure" if len(failed) == len(members) else "partial_success"
-    summary = {
-        "received": len(members),
-        "successful": len(members) - len(failed),
-        "failed": len(failed),
-        "retriable": 0,
-        "non_retriable": len(failed),
-        "stored": verdicts.count(Verdict.STORED),
-        "duplicate": verdicts.count(Verdict.DUPLICATE),
-        "expired": expired,
-    }
+    counts = (len(members), len(members) - len(failed), len(failed), 0, len(failed))
+    stored, duplicate = verdicts.count(Verdict.STORED), verdicts.count(Verdict.DUPLICATE)
+    summary = dict(zip(SUMMARY, (*counts, stored, duplicate, expired), strict=True))
     return json_answer(200, {"status": status, "summary": summary, "failed_events": failed})
 
 

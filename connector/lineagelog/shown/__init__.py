@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from .controls import json_visible, one_line, visible
+from .figures import counted, duration, size
 from .names import names_a_secret
 from .secrets import MASK, mask_text, mask_url
 from .trees import mask_tree
 
 __all__ = [
     "MASK",
+    "counted",
+    "duration",
     "for_people",
     "json_visible",
     "line_for_people",
@@ -17,6 +20,7 @@ __all__ = [
     "mask_url",
     "names_a_secret",
     "one_line",
+    "size",
     "visible",
 ]
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from lineagelog.server.answers import Problem
+from lineagelog.server.answers import SUMMARY, Problem
 from lineagelog.server.paths import BATCH, SINGLE
 from lineagelog.spec import CORE
 
 from .analyses import ANALYSES, LIST
-from .query import SOME_TEXT, TEXT
+from .query import SOME_TEXT, TEXT, QueryParameter
 from .reads import READS, Read
 
 _REFUSALS: Final = {
@@ -36,7 +36,12 @@ _EVENT: Final = {
     "externalDocs": {"url": CORE},
     "required": ["eventTime"],
     "properties": {
-        "eventTime": {"type": "string", "format": "date-time"},
+        "eventTime": {
+            "type": "string",
+            "examples": ["2026-03-01T08:00:00.123Z"],
+            "description": "RFC 3339; also without seconds, with Java's [Zone/Name] behind it, or without a zone "
+            "(UTC, with a notice). Digits beyond microseconds are cut off. A date only is refused",
+        },
         "eventType": {"type": ["string", "null"], "maxLength": 64},
         "run": {"type": "object", "required": ["runId"], "properties": {"runId": SOME_TEXT}},
         "job": {"type": "object", "required": ["name"], "properties": {"name": SOME_TEXT}},
@@ -109,14 +114,23 @@ def _page(name: str) -> dict[str, Any]:
 
 
 def _read(read: Read) -> dict[str, Any]:
-    name = read.answer.__name__
-    ok = _json("A page", _page(name)) if read.is_paged else _json("The answer", _ref(name))
+    ok, parameters = _json("The answer", _answer(read)), [*read.parameters]
+    if read.is_paged:
+        ok = _json("A page", _answer(read))
+    if read.instead is not None:
+        given, other = read.instead
+        ok = _json(f"A page; with {given} the one", {"anyOf": [_answer(read), _answer(other)]})
+        more_of = [each for each in other.parameters if each.name not in read.accepted]
+        parameters += [QueryParameter(p.name, f"{p.description}; only with {given}", p.schema) for p in more_of]
     refusals = (400, 401, 403, 405, 421, 501, 503, *((404,) if read.may_miss else ()))
     in_path = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in read.named]
     more = {"description": read.description} if read.description else {}
-    return _get(
-        read.summary, ok, *refusals, parameters=[*(each.document for each in read.parameters), *in_path], **more
-    )
+    return _get(read.summary, ok, *refusals, parameters=[*(each.document for each in parameters), *in_path], **more)
+
+
+def _answer(read: Read) -> dict[str, Any]:
+    name = read.answer.__name__
+    return _page(name) if read.is_paged else _ref(name)
 
 
 def _read_paths() -> dict[str, Any]:
@@ -146,7 +160,7 @@ def _schemas() -> dict[str, Any]:
     failed = {
         "index": {"type": "integer"},
         "reason": TEXT,
-        "path": {},
+        "path": {"type": ["string", "null"], "description": "JSON path in the event"},
         "message": TEXT,
         "retriable": {"type": "boolean"},
     }
@@ -163,7 +177,7 @@ def _schemas() -> dict[str, Any]:
             "required": ["status"],
             "properties": {
                 "status": {"enum": ["stored", "duplicate", "expired", "success", "partial_success", "failure"]},
-                "summary": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "summary": {"type": "object", "properties": {key: {"type": "integer"} for key in SUMMARY}},
                 "failed_events": {"type": "array", "items": {"type": "object", "properties": failed}},
                 "notices": {"type": "array", "items": {"type": "object", "properties": {"code": TEXT, "path": TEXT}}},
             },

@@ -43,9 +43,10 @@ UNTIL: Final = QueryParameter("until", "Before this; written like since", SOME_T
 LIMIT: Final = QueryParameter(
     "limit", "Rows at most", {"type": "integer", "minimum": 1, "maximum": 1000, "default": DEFAULT_PAGE}
 )
-CURSOR: Final = QueryParameter("cursor", "next_cursor of the page before", SOME_TEXT)
+CURSOR: Final = QueryParameter("cursor", "next_cursor of the page before, in the same order", SOME_TEXT)
+REVERSE: Final = QueryParameter("reverse", "Whether newest first", {"type": "boolean", "default": False})
 WINDOW: Final = (SINCE, UNTIL)
-PAGE: Final = (LIMIT, CURSOR)
+PAGE: Final = (REVERSE, LIMIT, CURSOR)
 
 
 class Query:
@@ -89,6 +90,11 @@ class Query:
         if value is not None and value.lower() not in _BOOLEANS:
             raise bad(name, "must be true or false")
         return None if value is None else _BOOLEANS[value.lower()]
+
+    @property
+    def reverse(self) -> bool:
+        """Whether newest first."""
+        return self.boolean("reverse") or False
 
     def limit(self) -> int:
         """The number of rows of a page."""

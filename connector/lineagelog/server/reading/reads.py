@@ -25,7 +25,7 @@ from lineagelog.read import (
 from lineagelog.server.answers import Refusal
 from lineagelog.store.ledgers.tokens import Grant
 
-from .query import LIMIT, PAGE, WINDOW, Query, QueryParameter, bad, filters
+from .query import LIMIT, PAGE, SOME_TEXT, WINDOW, Query, QueryParameter, bad, filters
 
 STATUSES: Final = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN")
 DIRECTIONS: Final = ("I", "O")
@@ -45,7 +45,13 @@ _STATUS: Final = QueryParameter(
 )
 _DIRECTION: Final = QueryParameter("direction", "I = input, O = output", {"type": "string", "enum": list(DIRECTIONS)})
 _SUCCESS: Final = QueryParameter("success", "Outcome of the assertion", {"type": "boolean"})
-_RUN_ID: Final = QueryParameter("run_id", "Run id, with any characters")
+_FAMILY: Final = (
+    QueryParameter("parent", "Runs started by the run of this id", SOME_TEXT),
+    QueryParameter("root", "All that began with the run of this id", SOME_TEXT),
+)
+_RUN_ID: Final = QueryParameter(
+    "run_id", "Run id, with any characters: all that is known of this run; beside it only limit and content", SOME_TEXT
+)
 _CONTENT: Final = QueryParameter("content", "Whether to give the content too", {"type": "boolean", "default": False})
 
 type Question = Callable[[Reader, Query, Grant], Any]
@@ -69,6 +75,8 @@ class Read(Struct, frozen=True, kw_only=True):
     is_analysis: bool = False
     label: str = ""
     """In the metrics, where that is not the path."""
+    instead: tuple[str, Read] | None = None
+    """A parameter with which it is another read, that takes what that one takes."""
 
     @property
     def route(self) -> str:
@@ -90,10 +98,10 @@ class Read(Struct, frozen=True, kw_only=True):
 
 
 def runs(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The runs that had an event in the window, oldest first."""
+    """The runs that had an event in the window."""
     status = query.choice("status", STATUSES)
-    wanted = _job_and_dataset(query, grant)
-    return _page(reader.runs(query.window(), **wanted, status=status, within=grant.namespaces), query)
+    wanted = _job_and_dataset(query, grant) | filters(query, "parent", "root") | {"within": grant.namespaces}
+    return _page(reader.runs(query.window(), **wanted, status=status, reverse=query.reverse), query)
 
 
 def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -101,18 +109,20 @@ def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
     status, direction = query.choice("status", STATUSES), query.choice("direction", DIRECTIONS)
     wanted = _job_and_dataset(query, grant)
     chosen: dict[str, Any] = {"status": status, "direction": direction, "within": grant.namespaces}
-    return _page(reader.run_datasets(query.window(), **wanted, **chosen), query)
+    return _page(reader.run_datasets(query.window(), **wanted, **chosen, reverse=query.reverse), query)
 
 
 def assertions(reader: Reader, query: Query, grant: Grant) -> Any:
     """The data quality assertions reported in the window."""
     wanted = _job_and_dataset(query, grant)
-    return _page(reader.assertions(query.window(), **wanted, success=query.boolean("success")), query)
+    wanted["success"] = query.boolean("success")
+    return _page(reader.assertions(query.window(), **wanted, reverse=query.reverse), query)
 
 
 def tests(reader: Reader, query: Query, grant: Grant) -> Any:
     """The tests reported in the window."""
-    return _page(reader.tests(query.window(), **_job(query, grant), status=query.text("status")), query)
+    wanted = _job(query, grant) | filters(query, "status")
+    return _page(reader.tests(query.window(), **wanted, reverse=query.reverse), query)
 
 
 def events(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -121,7 +131,7 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
     if content and query.limit() > MAX_CONTENTS:
         raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
     wanted = _job(query, grant) | filters(query, "event_type")
-    return _page(reader.events(query.window(), **wanted, content=content), query)
+    return _page(reader.events(query.window(), **wanted, content=content, reverse=query.reverse), query)
 
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -208,12 +218,13 @@ RUN: Final = Read(
 )
 RUNS: Final = Read(
     path="/api/v1/runs",
-    summary="Runs of a window, oldest first; with run_id: one run",
+    summary="Runs of a window, oldest or newest first; with run_id: one run",
     ask=runs,
     answer=Run,
-    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, _RUN_ID, *PAGE),
+    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, *_FAMILY, _RUN_ID, *PAGE),
     is_paged=True,
     may_miss=True,
+    instead=("run_id", RUN),
 )
 READS: Final = (
     RUNS,

@@ -137,8 +137,8 @@ class Reading:
         if self._reader is None:
             raise Refusal(501, "not_available", "this server only receives")
         query = Query(request.scope["query_string"], self._limits)
-        if read is reads.RUNS and "run_id" in query:
-            read = reads.RUN
+        if read.instead is not None and read.instead[0] in query:
+            read = read.instead[1]
             request.state.label = read.route
         query.given |= request.path_params
         query.only(*read.accepted)

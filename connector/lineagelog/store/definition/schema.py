@@ -440,7 +440,9 @@ class LogStoreSchema:
 
     # --- reading windows --------------------------------------------------------------------------------------------
 
-    def runs_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
+    def runs_in_window(
+        self, *conditions: ColumnElement[bool], limit: int | None = None, newest_first: bool = False
+    ) -> Select[Any]:
         """The runs that had an event in the window [window_start, window_end), oldest first.
 
         Exact, and an index scan in each of its three parts: runs that began inside; long runs and short runs that
@@ -448,8 +450,8 @@ class LogStoreSchema:
         already, the run counts. ``conditions`` on the columns of ol_run narrow every part, and ``limit`` ends every
         part, so that no plan reads a whole part for the first rows of it.
         """
-        runs = self._runs_in_window(conditions, limit)
-        return select(*runs.c).order_by(runs.c.first_event_time, runs.c.run_key).limit(limit)
+        runs = self._runs_in_window(conditions, limit, newest_first=newest_first)
+        return select(*runs.c).order_by(*_ordered(newest_first, runs.c.first_event_time, runs.c.run_key)).limit(limit)
 
     def run_datasets_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The datasets read or written by the runs that had an event in the window, oldest first.
@@ -464,23 +466,44 @@ class LogStoreSchema:
             .order_by(table.c.event_time, table.c.run_dataset_key)
         )
 
-    def assertions_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
+    def assertions_in_window(
+        self, *conditions: ColumnElement[bool], limit: int | None = None, newest_first: bool = False
+    ) -> Select[Any]:
         """The assertions reported in the window, oldest first."""
         table = self.t(tables.ASSERTION_TABLE)
         inside = (*_within(table.c.event_time), *conditions)
-        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.assertion_key).limit(limit)
+        return (
+            select(*table.c)
+            .where(*inside)
+            .order_by(*_ordered(newest_first, table.c.event_time, table.c.assertion_key))
+            .limit(limit)
+        )
 
-    def tests_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
+    def tests_in_window(
+        self, *conditions: ColumnElement[bool], limit: int | None = None, newest_first: bool = False
+    ) -> Select[Any]:
         """The tests reported in the window, oldest first."""
         table = self.t(tables.TEST_TABLE)
         inside = (*_within(table.c.event_time), *conditions)
-        return select(*table.c).where(*inside).order_by(table.c.event_time, table.c.test_key).limit(limit)
+        return (
+            select(*table.c)
+            .where(*inside)
+            .order_by(*_ordered(newest_first, table.c.event_time, table.c.test_key))
+            .limit(limit)
+        )
 
-    def events_in_window(self, *conditions: ColumnElement[bool], limit: int | None = None) -> Select[Any]:
+    def events_in_window(
+        self, *conditions: ColumnElement[bool], limit: int | None = None, newest_first: bool = False
+    ) -> Select[Any]:
         """The raw events of the window without their content, oldest first, at one time in the order of arrival."""
         event = self.t(tables.EVENT_TABLE).c
         inside = (*_within(event.event_time), *conditions)
-        return select(*self.event_columns()).where(*inside).order_by(event.event_time, event.arrival).limit(limit)
+        return (
+            select(*self.event_columns())
+            .where(*inside)
+            .order_by(*_ordered(newest_first, event.event_time, event.arrival))
+            .limit(limit)
+        )
 
     def event_columns(self) -> list[ColumnElement[Any]]:
         """The columns of ol_event but for the content, and stored_size, the bytes of that (compressed)."""
@@ -506,7 +529,9 @@ class LogStoreSchema:
             or_(began_inside, self._is_seen_in_window(run)),
         )
 
-    def _runs_in_window(self, conditions: tuple[ColumnElement[bool], ...], limit: int | None = None) -> Subquery:
+    def _runs_in_window(
+        self, conditions: tuple[ColumnElement[bool], ...], limit: int | None = None, *, newest_first: bool = False
+    ) -> Subquery:
         run = self.t(tables.RUN_TABLE)
         first, last = run.c.first_event_time, run.c.last_event_time
         start, end = _WINDOW_START, _WINDOW_END
@@ -519,7 +544,9 @@ class LogStoreSchema:
         selects = [select(*run.c).where(*part, *conditions) for part in parts]
         if limit is not None:
             selects = [
-                select(part.order_by(first, run.c.run_key).limit(limit).subquery(f"part_{place}"))
+                select(
+                    part.order_by(*_ordered(newest_first, first, run.c.run_key)).limit(limit).subquery(f"part_{place}")
+                )
                 for place, part in enumerate(selects)
             ]
         return union_all(*selects).subquery("runs")
@@ -534,6 +561,11 @@ class LogStoreSchema:
             floor > _WINDOW_START,
             exists().where(*same, *_within(event.event_time)),
         )
+
+
+def _ordered(newest_first: bool, *columns: ColumnElement[Any]) -> tuple[ColumnElement[Any], ...]:
+    """The order of a listing; the other way round, all of it, so that one index serves both."""
+    return tuple(column.desc() for column in columns) if newest_first else columns
 
 
 @lru_cache(maxsize=16)
