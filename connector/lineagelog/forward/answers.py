@@ -32,7 +32,10 @@ class _Failed(msgspec.Struct):
 
 
 class _BatchAnswer(msgspec.Struct):
+    """Of an OpenLineage receiver; OpenMetadata writes the same in camel case."""
+
     failed_events: list[_Failed] | None = None
+    failedEvents: list[_Failed] | None = None  # noqa: N815  # the wire's name
 
 
 _BATCH_ANSWER: Final = msgspec.json.Decoder(_BatchAnswer)
@@ -58,10 +61,11 @@ def answer_of(target: ForwardTarget, response: httpx2.Response, *, is_batch: boo
 def answers_of_batch(response: httpx2.Response, count: int) -> list[TargetAnswer]:
     """What became of each event of a batch that was taken; what lists no failures says nothing against any."""
     answers = [DELIVERED] * count
-    if b'"failed_events"' not in response.content:
+    if b'"failed_events"' not in response.content and b'"failedEvents"' not in response.content:
         return answers
     try:
-        failed = _BATCH_ANSWER.decode(response.content.strip()).failed_events or []
+        answer = _BATCH_ANSWER.decode(response.content.strip())
+        failed = answer.failed_events or answer.failedEvents or []
     except msgspec.MsgspecError as error:
         detail = f"HTTP {response.status_code} with failed_events that cannot be read: {error}"
         return [TargetAnswer(TargetVerdict.HELD, response.status_code, detail[:DETAIL_LENGTH])] * count
@@ -94,7 +98,7 @@ def _answer_of_json(response: httpx2.Response, body: Any, *, is_batch: bool) -> 
         return DELIVERED
     if "relatedHTTPCode" in body:
         return _egeria_answer(body)
-    lists = is_batch and bool(body.get("failed_events"))
+    lists = is_batch and bool(body.get("failed_events") or body.get("failedEvents"))
     if body.get("error") or (str(body.get("status")).lower() in _NO and not lists):
         detail = f"HTTP {response.status_code} that says no: {_text_of(response)}"[:DETAIL_LENGTH]
         return TargetAnswer(TargetVerdict.HELD, response.status_code, detail)
