@@ -24,7 +24,7 @@ day AS (
         count(*) AS runs, count(*) FILTER (WHERE is_bad) AS bad,
         count(*) FILTER (WHERE NOT is_repeated) AS chances,
         count(*) FILTER (WHERE is_bad AND NOT is_repeated) AS episodes,
-        max(failed_run) AS failed_run
+        max(failed_run COLLATE "C") AS failed_run
     FROM execution
     GROUP BY job_key, date_trunc('day', at AT TIME ZONE 'UTC')
 )

@@ -10,14 +10,14 @@
 -- times, once of them in the window; how sure that is, lineagelog judges.
 WITH result AS MATERIALIZED (
     SELECT
-        CASE kind WHEN 'test' THEN 'job' ELSE 'dataset' END AS kind,
-        CASE kind WHEN 'test' THEN job_namespace ELSE dataset_namespace END AS namespace,
-        CASE kind WHEN 'test' THEN job_name ELSE dataset_name END AS name,
-        coalesce(column_name, '') AS column_name, coalesce(name, '') AS test_name, coalesce(type, '') AS test_type,
-        occurrence, dataset_key, run_id, event_time AS at, success
-    FROM v_ol_result
+        CASE kind WHEN 'test' THEN 'job' ELSE 'dataset' END COLLATE "C" AS kind,
+        CASE kind WHEN 'test' THEN job_namespace ELSE dataset_namespace END COLLATE "C" AS namespace,
+        CASE kind WHEN 'test' THEN job_name ELSE dataset_name END COLLATE "C" AS name,
+        coalesce(column_name, '') COLLATE "C" AS column_name, coalesce(name, '') COLLATE "C" AS test_name,
+        coalesce(type, '') COLLATE "C" AS test_type,
+        occurrence, dataset_key, run_id COLLATE "C" AS run_id, event_time AS at, success
+    FROM ol_result(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
     WHERE success IS NOT NULL
-      AND event_time >= :'from'::timestamptz - :'history'::interval AND event_time < :'to'::timestamptz
 ),
 test AS (
     SELECT

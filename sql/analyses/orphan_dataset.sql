@@ -11,7 +11,7 @@ WITH use AS MATERIALIZED (
         dataset_key, direction, job_key, min(dataset_namespace) AS dataset_namespace, min(dataset_name) AS dataset_name,
         count(*) AS uses, count(*) FILTER (WHERE executed_at >= :'from'::timestamptz) AS uses_in_window,
         sum(row_count) AS row_count, min(executed_at) AS first_at, max(executed_at) AS last_at,
-        max(execution_id) AS run_id
+        max(execution_id COLLATE "C") AS run_id
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
     GROUP BY dataset_key, direction, job_key
 ),

@@ -45,6 +45,7 @@ ANALYSIS: Final = Analysis(
     "always low.",
     method="reads without writes and writes without reads",
     parameters=(HISTORY,),
+    engines=("postgresql", "duckdb"),
     row=Orphan,
     explain=each(judge),
     example="--since -1w",

@@ -75,6 +75,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY,),
     row=Flips,
     explain=each(judge),
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1w",
 )

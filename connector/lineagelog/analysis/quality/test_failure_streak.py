@@ -71,6 +71,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY, STREAK),
     row=FailingTest,
     explain=explain,
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1d",
 )

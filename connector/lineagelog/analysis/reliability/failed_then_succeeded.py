@@ -45,6 +45,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY,),
     row=TriedAgain,
     explain=each(judge),
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1d",
 )

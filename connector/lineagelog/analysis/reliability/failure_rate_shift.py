@@ -137,6 +137,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY,),
     row=Days,
     explain=each(judge),
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1w",
 )

@@ -36,6 +36,6 @@ ANALYSIS: Final = Analysis(
     parameters=(HISTORY, STREAK),
     row=JobStreak,
     explain=each(judge),
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1d",
 )

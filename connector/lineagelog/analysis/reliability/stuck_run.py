@@ -66,6 +66,6 @@ ANALYSIS: Final = Analysis(
     ),
     row=Stuck,
     explain=each(judge),
-    engines=("postgresql", "duckdb", "spark"),
+    engines=("postgresql", "duckdb"),
     example="--since -1d",
 )
