@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 import structlog
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import (
     LineageLogError,
     PartitionMissing,
@@ -354,16 +355,16 @@ class Keeper:
 
     def _empty(self) -> None:
         """Try until the spool is empty, or a retired keeper has tried all that the store may take."""
-        attempts = 0
-        while not self._closed.is_set() and (pause := self._pass(attempts)) is not None:
-            attempts += 1
+        failures = 0
+        while not self._closed.is_set() and (pause := self._pass(failures)) is not None:
+            failures += 1
             if self._retired.is_set() and (self._handed_over or self._only_aside):
                 return
             self._closed.wait(pause)
 
-    def _pass(self, attempts: int) -> float | None:
+    def _pass(self, failures: int) -> float | None:
         """Empty the spool once: None when all is done, else the seconds until the next attempt."""
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(1 << min(attempts, 10)))
+        pause = pause_after(failures + 1, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._only_aside = False
         try:
             with self._spool.reader() as reader:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable
 from typing import Final
+
+from lineagelog.backoff import pause_after
 
 from .target import ForwardTarget
 
@@ -62,12 +63,10 @@ class Pace:
 
     def back_off(self, failures: int, retry_after: float | None) -> None:
         """Wait before the next attempt: longer with each failure in a row, and not before the target asked for."""
-        most = min(self._target.retry_last, self._target.retry_first * 2.0 ** min(failures - 1, 30))
-        delay = random.uniform(most / 2, most)  # noqa: S311  # jitter, so that lanes and processes do not march in step
         if retry_after is not None:
             with self._lock:
                 self._not_before = max(self._not_before, self._clock() + retry_after)
-        self.wait(delay)
+        self.wait(pause_after(failures, first=self._target.retry_first, longest=self._target.retry_last))
 
     def wait(self, seconds: float) -> None:
         """Sleep unless stopped."""

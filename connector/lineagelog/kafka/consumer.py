@@ -23,6 +23,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka import KafkaError as ClientError
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import KafkaError, LineageLogError
 from lineagelog.intake import Door
 from lineagelog.intake.bulk import rare_collections
@@ -56,7 +57,8 @@ _ASK_EVERY: Final = 0.3
 _LOG_EVERY: Final = 60.0
 _SAME_ERROR_SECONDS: Final = 60.0
 _OUT_OF_RANGE_DELAY: Final = 0.5
-_LAST_CLAIM_DELAY: Final = 30.0
+_FIRST_CLAIM_PAUSE: Final = 2.0
+_LONGEST_CLAIM_PAUSE: Final = 30.0
 
 _ask_headers: Final = methodcaller("headers")
 
@@ -345,7 +347,7 @@ class Worker:
         for place in lost.places:
             if (holding := self._held.get(place)) is not None:
                 holding.fenced += 1
-                delays[place] = min(2.0**holding.fenced, _LAST_CLAIM_DELAY)
+                delays[place] = pause_after(holding.fenced, first=_FIRST_CLAIM_PAUSE, longest=_LONGEST_CLAIM_PAUSE)
         self._claim_again(delays)
 
     def _claim_again(self, delays: Mapping[PartitionPlace, float]) -> None:

@@ -15,10 +15,12 @@ from typing import Any, Final
 
 import structlog
 
+from lineagelog.backoff import pause_after
+
 from .metrics import WorkerMetrics
 
-_FIRST_DELAY: Final = 1.0
-_LAST_DELAY: Final = 30.0
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 30.0
 _HEALTHY: Final = 60.0
 """A worker that ran so many seconds is started again without delay."""
 _STOP_SECONDS: Final = 9.0
@@ -71,7 +73,7 @@ class _Child:
     connection: Connection | None = None
     begun: float = 0.0
     due: float = 0.0
-    delay: float = _FIRST_DELAY
+    failures: int = 0
     last: WorkerMetrics = field(default_factory=WorkerMetrics)
     is_finished: bool = False
 
@@ -157,8 +159,9 @@ class Supervisor:
                 child.is_finished = True
                 continue
             if time.monotonic() - child.begun >= _HEALTHY:
-                child.delay = _FIRST_DELAY
-            child.due, child.delay = time.monotonic() + child.delay, min(child.delay * 2, _LAST_DELAY)
+                child.failures = 0
+            child.failures += 1
+            child.due = time.monotonic() + pause_after(child.failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
             self.restarts += 1
             about = {
                 "worker": child.number,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections import deque
@@ -11,10 +10,11 @@ from typing import Any, Final, Protocol
 
 import structlog
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import ClaimLost, LineageLogError
 
-_FIRST_DELAY: Final = 0.2
-_LAST_DELAY: Final = 10.0
+_FIRST_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 10.0
 _TELL_AGAIN: Final = 60.0
 
 _log = structlog.get_logger(__name__)
@@ -106,21 +106,21 @@ class Writer:
 
         Raises ClaimLost, errors that are no LineageLogError, and Dropped at a stop.
         """
-        delay, told = _FIRST_DELAY, 0.0
+        failures, told = 0, 0.0
         while True:
             try:
                 done = action()
             except ClaimLost:
                 raise
             except LineageLogError as error:
+                failures += 1
                 failed(type(error).__name__)
                 if self.problem is None or time.monotonic() - told >= _TELL_AGAIN:
                     _log.warning(f"{what} waits for the database", action="store", error=str(error))
                     told = time.monotonic()
                 self.problem = str(error)
-                if self._stopping.wait(random.uniform(0.5, 1.0) * delay):  # noqa: S311  # jitter
+                if self._stopping.wait(pause_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)):
                     raise Dropped from error
-                delay = min(delay * 2, _LAST_DELAY)
             else:
                 if self.problem is not None:
                     self.problem = None

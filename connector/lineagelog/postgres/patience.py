@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,12 +9,15 @@ from typing import Any, Final
 import psycopg
 from psycopg import errors as pg
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import StoreUnavailable
 
 LOCK_TIMEOUT: Final = 200
 """Milliseconds that writers may queue behind a lock that is waited for; then we stand back, and wait longer the next
 time, in case they are never done so soon."""
 MAX_LOCK_TIMEOUT: Final = 3000
+_FIRST_PAUSE: Final = 0.04
+_LONGEST_PAUSE: Final = 0.5
 _PASSING: Final = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
 
 
@@ -40,5 +42,5 @@ def patiently[T](
             return result
         except _PASSING:
             connection.rollback()
-            time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 0.5))  # noqa: S311  # jitter
+            time.sleep(pause_after(attempt, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE))
     raise StoreUnavailable(gives_up)

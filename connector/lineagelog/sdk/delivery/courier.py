@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import threading
 import time
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk.guard import describe, warn_once
 
@@ -325,5 +325,4 @@ class Courier[T]:
                     reader.ack(1)
 
     def _pause(self) -> float:
-        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._failures - 1, 10))
-        return float(longest * random.uniform(0.7, 1.0))  # noqa: S311 - not for secrets
+        return pause_after(self._failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -14,6 +13,7 @@ from msgspec import Struct
 from psycopg import errors as pg
 from sqlalchemy import Engine, select
 
+from lineagelog.backoff import pause_after
 from lineagelog.errors import StoreUnavailable
 from lineagelog.event.model import Event, Reason, Rejected
 from lineagelog.postgres.database import Database
@@ -26,6 +26,8 @@ from lineagelog.store.definition.version import any_version, keep_to_version, re
 from .writer import BatchWriter, DeadLetter
 
 _ATTEMPTS: Final = 6
+_FIRST_PAUSE: Final = 0.04
+_LONGEST_PAUSE: Final = 1.0
 _TRANSIENT: Final = (
     pg.SerializationFailure,
     pg.DeadlockDetected,
@@ -207,7 +209,7 @@ class LogStore:
                     raise _ours(error) from error
             except psycopg.Error as error:
                 raise translate(error) from error
-            time.sleep(random.uniform(0.0, 0.02 * 2**attempt))  # noqa: S311  # jitter
+            time.sleep(pause_after(attempt, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE))
         raise StoreUnavailable("the batch could not be stored: its partition or the retention floor keeps changing")
 
     def _append_once(
