@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,40 @@ def test_no_class_name_stands_for_two_things() -> None:
         for match in re.finditer(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     assert [name for name, count in Counter(names).items() if count > 1] == []
+
+
+SOURCES = sorted((ROOT / "connector" / "lineagelog").rglob("*.py"))
+FULL_ROOMS = {"cli", "export/satsuma", "export/snaplogic"}
+"""Commands and nothing else; and the exporters."""
+DOCUMENTED = {"lineage_run.__init__", "emit_lineage"}
+"""The SDK's two calls, whose parameters users name."""
+
+
+def functions(node: ast.AST, within: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """All functions of a module, by their qualified names."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield within + child.name, child
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from functions(child, f"{within}{child.name}.")
+
+
+def test_a_room_can_be_overlooked() -> None:
+    """No folder has more than 14 modules, its docstring apart."""
+    folders = Counter(path.parent for path in SOURCES if path.name != "__init__.py")
+    named = {str(folder.relative_to(ROOT / "connector" / "lineagelog")): count for folder, count in folders.items()}
+    assert {name: count for name, count in named.items() if count > 14 and name not in FULL_ROOMS} == {}
+
+
+def test_what_belongs_together_is_handed_over_together() -> None:
+    """At most 8 functions outside the commands and the SDK's documented calls have more than 6 parameters."""
+    long = []
+    for path in SOURCES:
+        if path.parent.name == "cli":
+            continue
+        for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
+            given = function.args
+            names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            if len([each for each in names if each not in ("self", "cls")]) > 6 and name not in DOCUMENTED:
+                long.append(f"{path.stem}.{name}")
+    assert len(long) <= 8, long

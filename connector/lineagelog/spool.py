@@ -52,7 +52,7 @@ class SpoolStats:
 
 
 class Spool:
-    """The appending side of a spool, and its figures; `reader` gives the draining side.
+    """The appending side of a spool, and its metrics; `reader` gives the draining side.
 
     One object may be used by any number of threads, and after a fork by both processes.
     """

@@ -98,7 +98,7 @@ class Daemon:
         records = self.ask("GET", "/test/audit-log")
         return [each for each in records if not message or each["messageId"].endswith(message)]
 
-    def figures(self, name: str = "lineage log") -> list[str]:
+    def metrics(self, name: str = "lineage log") -> list[str]:
         """The parameters of the health message of a connector after a refresh."""
         self.ask("POST", "/test/refresh", b"")
         found = [each["parameters"] for each in self.audit() if each["messageId"][-4:] in ("0002", "0003")]

@@ -77,16 +77,16 @@ def test_a_whole_life(connectors: Connectors, database_url: str) -> None:
         started = call(connectors, "start")
         assert started == {"store": "our own database, schema openlineage", "spooled": 0, "database": "up"}
         assert take(connectors, 1) == {}
-        figures = call(connectors, "refresh")
-        assert (figures["stored"], figures["duplicate"]) == (1 - round_number, round_number)
-        assert {key: figures[key] for key in ("expired", "dead", "spooled", "waiting", "database")} == {
+        metrics = call(connectors, "refresh")
+        assert (metrics["stored"], metrics["duplicate"]) == (1 - round_number, round_number)
+        assert {key: metrics[key] for key in ("expired", "dead", "spooled", "waiting", "database")} == {
             "expired": 0,
             "dead": 0,
             "spooled": 0,
             "waiting": 3,
             "database": "up",
         }
-        assert figures["last_event_age_seconds"] > 0
+        assert metrics["last_event_age_seconds"] > 0
         last = call(connectors, "disconnect")
         assert (last["stored"], last["waiting"], last["database"]) == (1 - round_number, 0, "up")
         assert connectors.keeper("1") is None
@@ -108,18 +108,18 @@ def test_connectors_have_stores_of_their_own(connectors: Connectors, database_ur
 
 
 def test_a_start_without_the_database_is_a_start(connectors: Connectors) -> None:
-    """It is said where it is and why it is away, without the password; events are spooled, the figures tell."""
+    """It is said where it is and why it is away, without the password; events are spooled, the metrics tell."""
     call(connectors, "initialize", name="log", address=NOWHERE)
     with capture_logs() as logs:
         started = call(connectors, "start")
         assert take(connectors, 1) == {}
-        figures = call(connectors, "refresh")
+        metrics = call(connectors, "refresh")
         last = call(connectors, "disconnect")
     assert started["store"] == "127.0.0.1:1/db, schema openlineage"
-    for each in (started, figures, last):
+    for each in (started, metrics, last):
         assert each["database"].startswith("away: the database cannot be reached: ")
-    assert (figures["spooled"], last["spooled"]) == (1, 1)
-    assert "s3cret" not in f"{started}{figures}{last}{logs}"
+    assert (metrics["spooled"], last["spooled"]) == (1, 1)
+    assert "s3cret" not in f"{started}{metrics}{last}{logs}"
 
 
 def test_errors_are_one_line_without_secrets(connectors: Connectors) -> None:

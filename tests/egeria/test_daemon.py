@@ -62,7 +62,7 @@ def test_an_event_is_stored_before_it_is_answered(
             running.publish(event(f"r{number}"))
             assert count(database_url) == number + 1
         running.publish(event("r0"))
-        assert running.figures()[1:6] == ["5", "1", "0", "0", "0"]
+        assert running.metrics()[1:6] == ["5", "1", "0", "0", "0"]
         (started,) = running.audit("CONNECTOR-0001")
         assert started["parameters"][1:] == [f"{place(database_url)}, schema openlineage", "0"]
         code, seconds = running.end()
@@ -167,12 +167,12 @@ def test_metrics_are_served(platforms: Path, tmp_path: Path, database_url: str) 
 
 
 def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, database_url: str) -> None:
-    """Two in one daemon: each event is in both stores, and each tells its own figures."""
+    """Two in one daemon: each event is in both stores, and each tells its own metrics."""
     both = [connector(database_url, "a", schema="one"), connector(database_url, 'b "2"', schema="two words")]
     with daemon(tmp_path, both) as running:
         for number in range(3):
             running.publish(event(f"r{number}"))
-        assert [running.figures(name)[1] for name in ("a", 'b "2"')] == ["3", "3"]
+        assert [running.metrics(name)[1] for name in ("a", 'b "2"')] == ["3", "3"]
         assert running.load(200, threads=4)["failures"] == 0
     assert (count(database_url, "one"), count(database_url, "two words")) == (203, 203)
 
@@ -189,13 +189,13 @@ def test_a_connector_is_restarted(
         for _ in range(3):
             running.ask("POST", "/test/restart", b"")
         running.publish(event("restarted"))
-        assert running.figures()[1:3] == ["1", "0"]
+        assert running.metrics()[1:3] == ["1", "0"]
         running.ask("POST", f"/test/properties?{name}", b'{"schema": "two"}')
         running.publish(event("schema"))
         running.ask("POST", f"/test/endpoint?{name}", other.encode())
         for number in range(3):
             running.publish(event(f"other-{number}"))
-        assert running.figures()[1:3] == ["3", "0"]
+        assert running.metrics()[1:3] == ["3", "0"]
         assert running.ask("GET", "/test/status")["connectors"][0]["instances"] == 6
         ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lineagelog' AND datname = "
         names = [urlsplit(url).path.strip("/") for url in (database_url, other)]
@@ -238,11 +238,11 @@ def test_the_database_goes_and_comes_back(platforms: Path, tmp_path: Path, own_p
         own_postgres.release()
         for number in range(20):
             running.publish(event(f"away-{number}"))
-        away = running.figures()
+        away = running.metrics()
         own_postgres.start()
-        wait_until(lambda: running.figures()[5] == "0")
+        wait_until(lambda: running.metrics()[5] == "0")
         running.publish(event("after"))
-        back = running.figures()
+        back = running.metrics()
         assert running.audit("CONNECTOR-0003")
         assert running.audit("CONNECTOR-0005") == []
     assert (away[1], away[5], away[8].startswith("away: ")) == ("1", "20", True)
@@ -303,5 +303,5 @@ def test_a_database_that_freezes_does_not_hold_up_egeria(
         finally:
             for process in processes:
                 os.kill(process, signal.SIGCONT)
-        wait_until(lambda: running.figures()[5] == "0")
+        wait_until(lambda: running.metrics()[5] == "0")
     assert count(url) == 2

@@ -190,9 +190,9 @@ def test_a_database_that_hangs_does_not_hold_up_a_start(kept: Kept) -> None:
     hang = threading.Event()
     kept.door.store.check_version = hang.wait  # type: ignore[assignment]
     spool = Spool(kept.folder, fsync=True)
-    keeper = Keeper(kept.door, spool, lambda: None, wait=0.0, name="c", first_look=0.1)  # type: ignore[arg-type]
+    keeper = Keeper(kept.door, spool, lambda: None, wait=0.0, name="c")  # type: ignore[arg-type]
     kept.keepers.append(keeper)
-    keeper.open()
+    keeper.open(first_look=0.1)
     assert (keeper.database(), keeper.take([body(1)]), kept.spooled) == ("away: it does not answer", {}, [body(1)])
     hang.set()
     wait_until(lambda: keeper.database() == "up")

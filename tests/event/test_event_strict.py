@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from benchmarks.generator import generate
 
-from lineagelog.event import Event, Reason, Rejected, parse, strict_check
+from lineagelog.event import Event, Reason, Rejected, parse
+from lineagelog.spec.strict import strict_check
 
 from .event_samples import run_event, text_of, with_input, with_output
 

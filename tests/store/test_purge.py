@@ -19,7 +19,7 @@ from lineagelog.event.parse import parse
 from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore, Verdict
 from lineagelog.store.definition.schema import sql
-from lineagelog.store.upkeep.purge import Purged, purge
+from lineagelog.store.upkeep.purge import Purged, count_purgeable, purge
 from lineagelog.store.upkeep.verify import Verifier
 from tests.support import EXAMPLES, PATIENCE, connect
 
@@ -81,7 +81,7 @@ def test_a_run_goes_with_its_last_event(store: LogStore) -> None:
             event("never ended", "2026-02-01T00:00:00Z", "START"),
         ]
     )
-    would = purge(store, CUTOFF, dry_run=True)
+    would = count_purgeable(store, CUTOFF)
     assert len(rows(store, "ol_event")) == 7
     purged = purge(store, CUTOFF)
     assert counts(purged) == counts(would) == (4, 2, 4, 4, 4, 1, 0)
@@ -105,7 +105,7 @@ def test_a_second_run_deletes_nothing(store: LogStore) -> None:
     store.append([event("done", OLD), event("new", NEW)])
     purge(store, CUTOFF)
     for cutoff in (CUTOFF, CUTOFF - timedelta(days=30)):
-        assert purge(store, cutoff, dry_run=True).rows == 0
+        assert count_purgeable(store, cutoff).rows == 0
         again = purge(store, cutoff)
         assert (again.rows, again.partitions) == (0, ())
     assert rows(store, "ol_store", "retention_floor") == {(CUTOFF,)}
@@ -187,7 +187,7 @@ def test_the_statements_delete_the_same(
     cutoff = datetime(2026, *day, tzinfo=UTC)
     for each in (store, twin):
         assert each.append(events).dead == 0
-    would = purge(store, cutoff, dry_run=True)
+    would = count_purgeable(store, cutoff)
     assert counts(purge(store, cutoff, batch=batch)) == counts(would)
     with twin.engine.connect() as connection:
         driver = connection.connection.driver_connection
@@ -326,7 +326,7 @@ def test_purging_while_two_writers_append(store: LogStore) -> None:
     hashes = {row[0] for row in rows(store, "ol_event", "event_hash")}
     assert hashes == {item.event_hash for items in kept for item in items}
     assert differences(store) == []
-    assert purge(store, CUTOFF, dry_run=True).rows == 0
+    assert count_purgeable(store, CUTOFF).rows == 0
 
 
 # --- a purge that is stopped ------------------------------------------------------------------------------------------
@@ -401,7 +401,7 @@ def test_a_purge_that_is_stopped(store: LogStore, monkeypatch: pytest.MonkeyPatc
     for each in (store, whole):
         assert each.append(late).stored == len(late)
     assert differences(store) == []
-    would = purge(store, CUTOFF, dry_run=True)
+    would = count_purgeable(store, CUTOFF)
     assert counts(purge(store, CUTOFF, batch=2)) == counts(would)
     assert everything(store) == everything(whole)
     assert differences(store) == []

@@ -155,7 +155,7 @@ def check_access(access: Access, server: Server, schema: str) -> Iterator[Check]
 
 
 def check_status(status: Status, now: datetime) -> Iterator[Check]:
-    """Judge the figures of the store."""
+    """Judge what the store says of itself."""
     yield Check("store", f"version {status.version}")
     first, last = status.first_event_time, status.last_event_time
     if first is not None and first.year < 2000:

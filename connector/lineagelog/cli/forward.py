@@ -170,8 +170,8 @@ def _forget(
         who = store.engine.url.username
     if forgotten is None:
         raise InputError(f"nothing is known of a target {name!r}: see `lineagelog forward status`")
-    figures = {"delivered": forgotten.delivered, "not_sent": forgotten.lag_events, "parked": forgotten.parked}
-    structlog.get_logger(__name__).info("target forgotten", action="forward forget", target=name, role=who, **figures)
+    lost = {"delivered": forgotten.delivered, "not_sent": forgotten.lag_events, "parked": forgotten.parked}
+    structlog.get_logger(__name__).info("target forgotten", action="forward forget", target=name, role=who, **lost)
     put(f"forgotten: {name}, with {forgotten.lag_events} events not sent and {forgotten.parked} parked")
     if name in session.settings.forward:
         put(f"the settings still have a section [forward.{name}]: it begins anew, and a purge waits for it")

@@ -47,8 +47,8 @@ class Session:
         """Strict mode's check, where the settings ask for it. Raises SettingsError without the extra ``strict``."""
         if not self.settings.intake.strict:
             return None
-        from lineagelog.event.strict import strict_check
         from lineagelog.spec import specification
+        from lineagelog.spec.strict import strict_check
 
         specification()
         return strict_check

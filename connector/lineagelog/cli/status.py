@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _status(session: Session, json: Json = False) -> None:
-    """Show figures of the store: rows, sizes, first and last event, lag, dead letters."""
+    """Show the metrics of the store: rows, sizes, first and last event, lag, dead letters."""
     from lineagelog.read import Reader
 
     with session.store() as store:

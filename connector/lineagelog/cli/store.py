@@ -157,12 +157,15 @@ def _purge(
     """
     from lineagelog.forward.target import wishes_of
     from lineagelog.read.period import parse_age
-    from lineagelog.store.upkeep.purge import purge
+    from lineagelog.store.upkeep.purge import count_purgeable, purge
 
     cutoff = parse_age(older_than, datetime.now(UTC))
     with session.store() as store:
         wishes = wishes_of(session.settings.forward)
-        purged = purge(store, cutoff, dry_run=dry_run, wishes=wishes, even_unforwarded=even_unforwarded)
+        if dry_run:
+            purged = count_purgeable(store, cutoff, wishes=wishes)
+        else:
+            purged = purge(store, cutoff, wishes=wishes, even_unforwarded=even_unforwarded)
     if json:
         from msgspec.structs import asdict
 

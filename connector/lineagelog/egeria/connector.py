@@ -12,11 +12,11 @@ import msgspec
 import structlog
 
 from lineagelog.errors import LineageLogError, SettingsError
-from lineagelog.event.strict import strict_check
 from lineagelog.intake import Door, Tally
 from lineagelog.intake.group import place_of as code_place_of
 from lineagelog.shown import line_for_people, mask_text
 from lineagelog.spec import specification
+from lineagelog.spec.strict import strict_check
 from lineagelog.spool import Spool
 from lineagelog.store import LogStore
 

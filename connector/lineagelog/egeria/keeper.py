@@ -73,13 +73,12 @@ class Keeper:
         wait: float,
         name: str,
         release: Callable[[], None] = lambda: None,
-        first_look: float = _FIRST_SECONDS,
     ) -> None:
         """``ensure`` makes the store's tables where they are missing; ``wait``: seconds that events wait for the
         database before they are spooled; ``name``: the connector's, for dead letters and logs; ``release`` is called
-        when all is over; ``first_look``: seconds that `open` waits for the database's first answer."""
+        when all is over."""
         self._door, self._spool, self._ensure, self._wait, self._name = door, spool, ensure, wait, name
-        self._release, self._first_look = release, first_look
+        self._release = release
         self.metrics = ConnectorMetrics()
         self._ready = False
         self._away: str | None = None
@@ -102,16 +101,17 @@ class Keeper:
 
     # --- life -------------------------------------------------------------------------------------------------------
 
-    def open(self) -> None:
+    def open(self, first_look: float = _FIRST_SECONDS) -> None:
         """Look whether the database is there and begin to drain what an earlier process left.
 
-        A database that is away or hangs is no error: events are spooled until it comes. Raises SettingsError for one
+        A database that is away, or does not answer within ``first_look`` seconds, is no error: events are spooled
+        until it comes. Raises SettingsError for one
         that can never hold a store, and SpoolError.
         """
         left = count_records(self._spool.folder, _size_of)
         self.metrics.spooled(left)
         self._drainer.start()
-        if not self._looked.wait(self._first_look):
+        if not self._looked.wait(first_look):
             self._begin_spooling(_SILENT)
         elif self._unusable is not None:
             self.close(_ANSWER_SECONDS)
@@ -136,7 +136,7 @@ class Keeper:
 
     @property
     def folder(self) -> Path:
-        """The spool's."""
+        """The folder of the spool."""
         return self._spool.folder
 
     @property

@@ -93,7 +93,7 @@ class Seen(Protocol):
     queued: int
 
     def states(self) -> list[ConnectorState]:
-        """Each connector's."""
+        """The state of each connector."""
 
     def started(self) -> int:
         """How many are started."""

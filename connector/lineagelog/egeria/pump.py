@@ -114,7 +114,7 @@ class EventPump:
         self._watch = threading.Thread(target=self._look, name="lineagelog-watch", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to take events from Java, and to watch whoever does."""
         self._thread.start()
         self._watch.start()
 
@@ -248,7 +248,7 @@ class CallPump:
         self._thread = threading.Thread(target=self._run, name="lineagelog-calls", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to answer life cycle calls."""
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:

@@ -12,7 +12,6 @@ from .model import (
     TestResult,
 )
 from .parse import Check, parse
-from .strict import strict_check
 from .times import BadTimeError, parse_time
 
 __all__ = [
@@ -29,5 +28,4 @@ __all__ = [
     "TestResult",
     "parse",
     "parse_time",
-    "strict_check",
 ]

@@ -64,7 +64,7 @@ class HttpSender:
 
     @property
     def learnt(self) -> Learnt:
-        """For the store."""
+        """What the endpoint showed of itself, for the store to remember."""
         return self._learning.learnt
 
     def close(self) -> None:

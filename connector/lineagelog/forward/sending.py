@@ -40,7 +40,7 @@ class TargetAnswer(Struct, frozen=True, gc=False):
     status: int | None = None
     detail: str = ""
     retry_after: float | None = None
-    """Seconds."""
+    """Seconds that the target asks to wait."""
     reason: str = "refused"
     """Code for the parked event, if it is refused."""
 

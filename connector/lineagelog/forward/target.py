@@ -187,7 +187,7 @@ class ForwardTarget(_TargetPart):
 
     @property
     def path(self) -> Path:
-        """Of a file."""
+        """Where a target of kind `file` writes."""
         return expand(Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", self.url)))
 
     @property

@@ -161,7 +161,7 @@ class _Counted(io.RawIOBase):
         self._progress = progress
 
     def readable(self) -> bool:
-        """It is."""
+        """Yes: `io` asks before it reads."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -180,7 +180,7 @@ class _Inflated(io.RawIOBase):
         self._rest = b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Yes: `io` asks before it reads."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

@@ -33,6 +33,16 @@ type Done = Callable[[list[tuple[Submission, list[Outcome] | LineageLogError]]],
 """Called once per transaction, on a writer's thread, with what became of every submission in it."""
 
 
+class QueueLimits(Struct, frozen=True):
+    """How much may wait for the writers, and how much one of them takes."""
+
+    batch: int = MAX_BATCH
+    """Events of one transaction, unless one submission brings more."""
+    waiting: int = MAX_WAITING
+    """Events."""
+    waiting_bytes: int = MAX_WAITING_BYTES
+
+
 class Submission(Struct, eq=False):
     """What one sender hands in: all of it is stored in one transaction, or none."""
 
@@ -58,12 +68,9 @@ class GroupCommit:
         *,
         source: str,
         writers: int = 2,
-        max_batch: int = MAX_BATCH,
-        max_waiting: int = MAX_WAITING,
-        max_waiting_bytes: int = MAX_WAITING_BYTES,
+        limits: QueueLimits = QueueLimits(),  # noqa: B008  # frozen
     ) -> None:
-        self._append, self._done, self._source = append, done, source
-        self._max_batch, self._max_waiting, self._max_bytes = max_batch, max_waiting, max_waiting_bytes
+        self._append, self._done, self._source, self._limits = append, done, source, limits
         self._queue: deque[Submission] = deque()
         self._events = 0
         self._bytes = 0
@@ -105,8 +112,8 @@ class GroupCommit:
         with self._changed:
             if self._stopping:
                 raise IntakeFull("the server is stopping", retry_after=5)
-            full = self._events + len(submission.items) > self._max_waiting and self._events > 0
-            if full or (self._bytes + submission.size > self._max_bytes and self._bytes > 0):
+            full = self._events + len(submission.items) > self._limits.waiting and self._events > 0
+            if full or (self._bytes + submission.size > self._limits.waiting_bytes and self._bytes > 0):
                 raise IntakeFull(f"{self._events} events are waiting to be stored", retry_after=1)
             self._queue.append(submission)
             self._events += len(submission.items)
@@ -123,7 +130,7 @@ class GroupCommit:
             self._busy += 1
             taken: list[Submission] = []
             events = 0
-            while self._queue and (not taken or events + len(self._queue[0].items) <= self._max_batch):
+            while self._queue and (not taken or events + len(self._queue[0].items) <= self._limits.batch):
                 submission = self._queue.popleft()
                 taken.append(submission)
                 events += len(submission.items)

@@ -89,7 +89,7 @@ class Tally:
 
     @property
     def read(self) -> int:
-        """All events."""
+        """Events that were read, whatever became of them."""
         return self.verdicts.total()
 
     @property

@@ -53,6 +53,11 @@ class KafkaCluster:
         self._last: ClientError | None = None
         self._admin: AdminClient = options.open_admin(self._note)
 
+    @property
+    def offset_reset(self) -> str:
+        """Where a group begins that has read nothing: `earliest` or `latest`."""
+        return self._options.offset_reset
+
     def _note(self, error: ClientError) -> None:
         if error.code() != ClientError._ALL_BROKERS_DOWN or self._last is None:  # it says less than the one before
             self._last = error

@@ -296,10 +296,7 @@ class Worker:
         flags = {place: holding.is_out_of_range for place, holding in due.items()}
         is_ours: Callable[[PartitionPlace], bool] = lambda place: self._held.get(place) is due[place]  # noqa: E731
         then: Callable[[Any], None] = lambda result: self._claimed(due, result)  # noqa: E731
-        reset = self._options.offset_reset
-        self._writer.submit(
-            ClaimPlaces(self._cluster, self._offsets, flags, reset, is_ours, self.metrics.append_failed, then)
-        )
+        self._writer.submit(ClaimPlaces(self._cluster, self._offsets, flags, is_ours, self.metrics.append_failed, then))
 
     def _claimed(
         self, asked: Mapping[PartitionPlace, Holding], result: dict[PartitionPlace, Claim] | Exception

@@ -61,7 +61,7 @@ class WorkerMetrics(Tally):
 
     @classmethod
     def sum(cls, parts: Iterable[WorkerMetrics]) -> WorkerMetrics:
-        """All together."""
+        """The metrics of several workers as those of one."""
         total = cls()
         for part in parts:
             total.add(part)

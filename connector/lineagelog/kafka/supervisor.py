@@ -55,13 +55,13 @@ class Link:
         return stop
 
     def report(self, metrics: WorkerMetrics) -> None:
-        """Tell the metrics, not too often."""
+        """The same, not too often."""
         if (now := time.monotonic()) >= self._next:
             self._next = now + _REPORT_EVERY
             self.tell(metrics)
 
     def tell(self, metrics: WorkerMetrics) -> None:
-        """Tell the metrics."""
+        """Send the metrics to the supervisor, unless that is gone."""
         with contextlib.suppress(OSError):
             self._connection.send(metrics)
 

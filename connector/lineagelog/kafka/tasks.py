@@ -123,7 +123,6 @@ class ClaimPlaces:
         cluster: KafkaCluster,
         offsets: KafkaOffsets,
         places: Mapping[PartitionPlace, bool],
-        reset: str,
         is_ours: Callable[[PartitionPlace], bool],
         failed: Failed,
         then: Then,
@@ -132,11 +131,11 @@ class ClaimPlaces:
         self._cluster, self._offsets, self._failed = cluster, offsets, failed
         self._is_ours = is_ours
         """Whether Kafka has not taken the partition away since: to claim it then would only disturb its new owner."""
-        self._places, self._reset = places, reset
+        self._places = places
         """Partitions, and whether the brokers say that they do not have what follows."""
 
     def run(self, writer: Writer) -> dict[PartitionPlace, Claim]:
-        """Until it is done. Raises Dropped."""
+        """Look, claim and settle, tried again while the store cannot. Raises Dropped at a stop."""
         writer.is_broken = False  # what was built on a fenced batch came before this
         extents = self._cluster.look(self._places)
         starts = [Start(place, self._begin(it), it.high, it.topic_id) for place, it in extents.items()]
@@ -153,7 +152,7 @@ class ClaimPlaces:
         return self._offsets.claim([start for start in starts if self._is_ours(start.place)])
 
     def _begin(self, extent: Extent) -> int:
-        return extent.low if self._reset == "earliest" else extent.high
+        return extent.low if self._cluster.offset_reset == "earliest" else extent.high
 
     def _settled(self, writer: Writer, claim: Claim, extent: Extent) -> Claim:
         """The claim, put where Kafka has records if it has none there any more."""
@@ -183,5 +182,5 @@ class Once:
         self._action = action
 
     def run(self, _: Writer) -> Any:
-        """Do it."""
+        """Call it, on the writer's thread."""
         return self._action()

@@ -28,7 +28,7 @@ class WriterTask(Protocol):
     """Work of the writer's thread, and what the polling thread does with the result."""
 
     def run(self, writer: Writer) -> Any:
-        """On the writer's thread."""
+        """Do the work, on the writer's thread; what it returns or raises is handed to `then`."""
 
     def then(self, result: Any) -> None:
         """On the thread that calls Writer.finish(); ``result`` may be an exception."""

@@ -95,7 +95,7 @@ class Pulse:
 
 
 def _ask_again(known: ref[Pulse]) -> None:
-    """Until somebody answers, or the engine is gone."""
+    """Ask a silent database until it answers, or until nobody holds the engine any more."""
     while (pulse := known()) is not None and not pulse.ask_again():
         del pulse
         time.sleep(_FRESH)

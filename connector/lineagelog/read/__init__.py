@@ -1,4 +1,4 @@
-"""Reads of the log store: windows, one run, and the store's own figures."""
+"""Reads of the log store: windows, one run, and the store's own metrics."""
 
 from .listing import MAX_PAGE, Listing
 from .reader import Reader

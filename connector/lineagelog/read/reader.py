@@ -268,7 +268,7 @@ class Reader:
         return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit)
 
     def status(self) -> Status:
-        """Figures of the whole store, for the operator."""
+        """How much the whole store holds, how fresh and how large it is, for its operator."""
         return read_status(self._database)
 
     # --- how it is read ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Figures of a store for its operator: how much, how fresh, how large."""
+"""Metrics of a store for its operator: how much, how fresh, how large."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Lag(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """The figures."""
+    """How much a store holds, how fresh and how large it is."""
 
     version: int
     created_at: datetime
@@ -95,7 +95,7 @@ _PARTITIONS: Final = text("""
 
 
 def read_status(database: Database) -> Status:
-    """Read the figures. Raises StoreUnavailable, StoreNotCreated and StoreTooOld."""
+    """Read the metrics of a store. Raises StoreUnavailable, StoreNotCreated and StoreTooOld."""
     schema = keep_to_version(database)
     event, store, letter = (schema.t(n) for n in (tables.EVENT_TABLE, tables.STORE_TABLE, tables.DEAD_LETTER_TABLE))
     kafka = tuple(offset_rows(database))

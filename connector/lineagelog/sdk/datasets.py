@@ -66,15 +66,15 @@ class Datasets:
         return self._by_key.get((self.namespace, name)) or (found[0] if found else None)
 
     def statistics(self, dataset: Dataset, rows: Any, size: Any, files: Any) -> None:
-        """Say how much was read or written. Raises TypeError or ValueError if a figure is no whole number."""
+        """Say how much was read or written. Raises TypeError or ValueError if a number is not whole."""
         given = {"rowCount": rows, "size": size, "fileCount": files}
-        figures = {name: int(value) for name, value in given.items() if value is not None}
-        if not figures:
+        numbers = {name: int(value) for name, value in given.items() if value is not None}
+        if not numbers:
             return
         place, kind = _OWN_FACETS[self.side]
         name = f"{self.side.removesuffix('s')}Statistics"
         facet = dataset.setdefault(place, {}).setdefault(name, complete_facet(name, {}, kind))
-        facet.update(figures)
+        facet.update(numbers)
 
     def snapshot(self, inputs: Datasets) -> list[Dataset]:
         """Copies that later changes do not reach.

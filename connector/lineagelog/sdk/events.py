@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from openlineage.client import event_v2
@@ -49,25 +49,31 @@ def event_time(given: str | datetime | None = None) -> str:
 def run_event(
     kind: EventType,
     time: str,
-    run_id: str,
-    run_facets: dict[str, Facet],
-    namespace: str,
-    job_name: str,
-    job_facets: dict[str, Facet],
+    run: event_v2.Run,
+    job: event_v2.Job,
     inputs: list[Dataset],
     outputs: list[Dataset],
-    producer: str = PRODUCER,
 ) -> event_v2.RunEvent:
-    """A run event of the client. The parts are used as they are: pass copies."""
+    """A run event of the client, made by us. The parts are used as they are: pass copies."""
     return event_v2.RunEvent(
         eventType=kind,
         eventTime=time,
-        producer=producer,
-        run=event_v2.Run(runId=run_id, facets=_typed(run_facets)),
-        job=event_v2.Job(namespace=namespace, name=job_name, facets=_typed_job(job_facets)),
+        producer=PRODUCER,
+        run=run,
+        job=job,
         inputs=[_input(dataset) for dataset in inputs],
         outputs=[_output(dataset) for dataset in outputs],
     )
+
+
+def run_part(run_id: str, facets: dict[str, Facet]) -> event_v2.Run:
+    """The run of an event."""
+    return event_v2.Run(runId=run_id, facets=_typed(facets))
+
+
+def job_part(namespace: str, name: str, facets: dict[str, Facet]) -> event_v2.Job:
+    """The job of an event."""
+    return event_v2.Job(namespace=namespace, name=name, facets=_typed_job(facets))
 
 
 def event_from_plain(tree: dict[str, Any]) -> Event:
@@ -78,26 +84,15 @@ def event_from_plain(tree: dict[str, Any]) -> Event:
         static = event_v2.StaticDataset(dataset["namespace"], dataset["name"], facets=dataset.get("facets") or {})
         return event_v2.DatasetEvent(dataset=static, **head)
     job = tree["job"]
-    inputs, outputs = tree.get("inputs") or [], tree.get("outputs") or []
+    parts: dict[str, Any] = {
+        "job": job_part(job["namespace"], job["name"], job.get("facets") or {}),
+        "inputs": [_input(dataset) for dataset in tree.get("inputs") or []],
+        "outputs": [_output(dataset) for dataset in tree.get("outputs") or []],
+    }
     if "run" not in tree:
-        return event_v2.JobEvent(
-            job=event_v2.Job(namespace=job["namespace"], name=job["name"], facets=_typed_job(job.get("facets") or {})),
-            inputs=[_input(dataset) for dataset in inputs],
-            outputs=[_output(dataset) for dataset in outputs],
-            **head,
-        )
-    return run_event(
-        cast("EventType", event_type(tree.get("eventType"))),
-        head["eventTime"],
-        tree["run"]["runId"],
-        tree["run"].get("facets") or {},
-        job["namespace"],
-        job["name"],
-        job.get("facets") or {},
-        inputs,
-        outputs,
-        head["producer"],
-    )
+        return event_v2.JobEvent(**parts, **head)
+    run = run_part(tree["run"]["runId"], tree["run"].get("facets") or {})
+    return event_v2.RunEvent(eventType=event_type(tree.get("eventType")), run=run, **parts, **head)
 
 
 def _input(dataset: Dataset) -> event_v2.InputDataset:

@@ -203,11 +203,8 @@ class LineageRun:
             event = events.run_event(
                 kind,
                 moment or events.event_time(),
-                self.ref.run_id,
-                mask_tree(self._run_facets),
-                mask_text(self.ref.namespace),
-                mask_text(self.ref.name),
-                mask_tree(self._job_facets),
+                events.run_part(self.ref.run_id, mask_tree(self._run_facets)),
+                events.job_part(mask_text(self.ref.namespace), mask_text(self.ref.name), mask_tree(self._job_facets)),
                 mask_tree(self._inputs.snapshot(self._inputs)),
                 mask_tree(self._outputs.snapshot(self._inputs)),
             )

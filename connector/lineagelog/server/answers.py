@@ -30,7 +30,7 @@ class Reply(Struct, frozen=True):
     body: bytes = b""
 
     async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
-        """Send it."""
+        """Send status, headers and body, as an ASGI application does."""
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
         await send({"type": "http.response.body", "body": self.body})
 
@@ -70,7 +70,7 @@ class Refusal(LineageLogError):
 
     @property
     def answer(self) -> Reply:
-        """The response."""
+        """The response that says so."""
         place = f" at {self.path}" if self.path else ""
         body = Problem(
             code=self.status,

@@ -67,12 +67,12 @@ class Metrics(Collector):
         return counting
 
     def answered(self, route: str, status: int) -> None:
-        """Count an answer."""
+        """Count an answer by its status."""
         child = self._children.get((route, status))
         if child is None:
             child = self._children[route, status] = self._requests.labels(route, str(status))
         child.inc()
 
     def text(self) -> bytes:
-        """The exposition."""
+        """All metrics, in the text form of Prometheus."""
         return generate_latest(self.registry)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from lineagelog.errors import LineageLogError
 from lineagelog.event.model import Event, Rejected
 from lineagelog.intake import Door, GroupCommit, Lanes, Outcome, Submission, TooManyEventsError, split
-from lineagelog.intake.group import HEAVY_BYTES
+from lineagelog.intake.group import HEAVY_BYTES, QueueLimits
 from lineagelog.store.ledgers.tokens import Grant, Scope
 
 from . import answers
@@ -74,9 +74,7 @@ class Receiver:
             self._done,
             source=SOURCE,
             writers=writers,
-            max_batch=self.limits.max_batch,
-            max_waiting=self.limits.max_waiting,
-            max_waiting_bytes=self.limits.max_waiting_bytes,
+            limits=QueueLimits(self.limits.max_batch, self.limits.max_waiting, self.limits.max_waiting_bytes),
         )
 
     def start(self) -> None:

@@ -39,7 +39,7 @@ class Waits:
         self._task = asyncio.get_running_loop().create_task(self._look())
 
     def close(self) -> None:
-        """End it."""
+        """Look no more, and leave whoever is being asked alone."""
         if self._task is not None:
             self._task.cancel()
         self._asking.shutdown(wait=False, cancel_futures=True)

@@ -66,7 +66,7 @@ class Forwards:
 
     @property
     def tasks(self) -> Sequence[Task]:
-        """One per target."""
+        """A task for each target."""
         return self._tasks
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What comparisons of a job with itself share: parameters, the figures of a row, and how it was judged."""
+"""What comparisons of a job with itself share: parameters, the numbers of a row, and how it was judged."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class MemoryQueue[T]:
 
 @dataclass(frozen=True)
 class CourierPace:
-    """How a courier works."""
+    """How much a courier takes at once, and how long it waits."""
 
     batch: int = 100
     """Items for one delivery."""

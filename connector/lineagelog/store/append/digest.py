@@ -247,7 +247,7 @@ class Digest:
         return digest
 
     def add(self, event: Event) -> None:
-        """Join one event."""
+        """Merge what one event says into the rows."""
         sighting = event.run
         if sighting is None:
             return

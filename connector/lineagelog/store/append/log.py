@@ -103,7 +103,7 @@ class LogStore:
 
     @property
     def engine(self) -> Engine:
-        """The pool of connections."""
+        """The pool of connections to the database."""
         return self.database.engine
 
     # --- definition -------------------------------------------------------------------------------------------------

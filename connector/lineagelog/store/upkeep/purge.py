@@ -8,7 +8,7 @@ cut-off: what lies before the floor is half gone, and goes as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -68,7 +68,6 @@ def purge(
     cutoff: datetime,
     *,
     batch: int = 1000,
-    dry_run: bool = False,
     progress: Progress | None = None,
     wishes: Mapping[str, Wish] | None = None,
     even_unforwarded: bool = False,
@@ -76,28 +75,43 @@ def purge(
     """Delete what is older than ``cutoff`` (with a time zone, not in the future), in batches of ``batch`` rows.
 
     Raw events, assertions and tests go by their own time; a run goes when its last event is older, its datasets with
-    it once no other job shares the run id. A dry run changes nothing and counts what would go. Raises StoreError if
-    another purge is at work on this store, or for a cut-off that cannot be meant; StoreUnavailable if a lock is not to
-    be had for long: then run it again.
+    it once no other job shares the run id. Raises StoreError if another purge is at work on this store, or for a
+    cut-off that cannot be meant; StoreUnavailable if a lock is not to be had for long: then run it again.
 
     Events that a target of forwarding has not got yet (``wishes``: those of the settings) are StoreError, too, and
     nothing is deleted; with ``even_unforwarded`` they go, and the target's cursor tells of the gap.
     """
-    if cutoff.tzinfo is None:
-        raise StoreError(f"the cut-off {cutoff.isoformat()} names no time zone")
     if batch < 1:
         raise StoreError("a batch has at least one row")
+    with _purging(store, cutoff) as (connection, cutoff):
+        _refuse_other_roles(connection, store.schema)
+        guard = Unforwarded(store.schema, cutoff, wishes or {})
+        owed = _owed(connection, guard, refuses=not even_unforwarded)
+        work = _Purge(connection, store.schema, cutoff, batch, progress)
+        work.before_floor = partial(guard.record, owed=owed) if even_unforwarded else guard.refuse
+        return _with_owed(work.run(), owed)
+
+
+def count_purgeable(store: LogStore, cutoff: datetime, *, wishes: Mapping[str, Wish] | None = None) -> Purged:
+    """What `purge` would delete, with the events that targets have not got among it; changes nothing."""
+    with _purging(store, cutoff) as (connection, cutoff):
+        owed = _owed(connection, Unforwarded(store.schema, cutoff, wishes or {}), refuses=False)
+        return _with_owed(_Purge(connection, store.schema, cutoff).count(), owed)
+
+
+@contextmanager
+def _purging(store: LogStore, cutoff: datetime) -> Iterator[tuple[Connection, datetime]]:
+    """A connection that is the store's one purger, and the cut-off in UTC, if it can be meant."""
+    if cutoff.tzinfo is None:
+        raise StoreError(f"the cut-off {cutoff.isoformat()} names no time zone")
     cutoff = cutoff.astimezone(UTC)
     with translated_errors(), driver_connection(store.engine) as connection, _alone(connection, store.schema):
         _refuse_future(connection, cutoff)
-        if not dry_run:
-            _refuse_other_roles(connection, store.schema)
-        guard = Unforwarded(store.schema, cutoff, wishes or {})
-        owed = _owed(connection, guard, refuses=not dry_run and not even_unforwarded)
-        work = _Purge(connection, store.schema, cutoff, batch, progress)
-        work.before_floor = partial(guard.record, owed=owed) if even_unforwarded else guard.refuse
-        purged = work.count() if dry_run else work.run()
-        return structs.replace(purged, unforwarded={each.target: each.events for each in owed})
+        yield connection, cutoff
+
+
+def _with_owed(purged: Purged, owed: Sequence[Owed]) -> Purged:
+    return structs.replace(purged, unforwarded={each.target: each.events for each in owed})
 
 
 @contextmanager
@@ -159,8 +173,8 @@ class _Purge:
         connection: psycopg.Connection[Any],
         schema: LogStoreSchema,
         cutoff: datetime,
-        batch: int,
-        progress: Progress | None,
+        batch: int = 1000,
+        progress: Progress | None = None,
     ) -> None:
         self._connection, self._schema = connection, schema
         self._parameters: dict[str, Any] = {"cutoff": cutoff, "batch": batch}
@@ -171,7 +185,7 @@ class _Purge:
     # --- the order of things ----------------------------------------------------------------------------------------
 
     def run(self) -> Purged:
-        """Delete."""
+        """Raise the floor, then delete what is below it; at every point the store is whole."""
         floor, epoch = self._move_floor()
         self._begin_from(floor)
         dropped = tuple([name for name in self._whole_months() if self._drop(name)])

@@ -17,7 +17,7 @@ public enum AuditCode implements AuditLogMessageSet {
             "LINEAGELOG-CONNECTOR-0002",
             Severity.INFO,
             "The {0} integration connector is logging: stored {1}, duplicate {2}, expired {3}, dead {4}, refused {9}, in the spool {5}, waiting {6}, database {8}; the last event was {7} seconds old when it was stored",
-            "The connector continues to log OpenLineage events. The figures count from its start.",
+            "The connector continues to log OpenLineage events. The metrics count from its start.",
             "If events are dead, list the dead letters of the log store to see why they could not be read; they are kept. If events were refused, look for the records LINEAGELOG-CONNECTOR-0005: those events are lost unless their producers send them again."),
 
     DATABASE_AWAY(
@@ -30,7 +30,7 @@ public enum AuditCode implements AuditLogMessageSet {
     NOT_REFRESHED(
             "LINEAGELOG-CONNECTOR-0004",
             Severity.ERROR,
-            "The {0} integration connector could not be asked for its figures: {1}",
+            "The {0} integration connector could not be asked for its metrics: {1}",
             "The refresh is not reported as failed to the integration daemon, because it would never refresh the connector again. Events continue to be received if the Python side of the connector is running.",
             "Read the reason in the message. If the Python side has ended, restart the integration daemon with the command: lineagelog daemon"),
 
@@ -55,10 +55,10 @@ public enum AuditCode implements AuditLogMessageSet {
             "The connector ignores the events that are published from now on. The events in the spool are moved to the log store while the process of the integration daemon runs, else by the next start.",
             "No action is needed if the connector was stopped on purpose."),
 
-    STOPPED_WITHOUT_FIGURES(
+    STOPPED_WITHOUT_METRICS(
             "LINEAGELOG-CONNECTOR-0008",
             Severity.SHUTDOWN,
-            "The {0} integration connector has stopped logging OpenLineage events; its final figures are not known: {1}",
+            "The {0} integration connector has stopped logging OpenLineage events; its final metrics are not known: {1}",
             "The connector ignores the events that are published from now on.",
             "No action is needed if the integration daemon is shutting down."),
 

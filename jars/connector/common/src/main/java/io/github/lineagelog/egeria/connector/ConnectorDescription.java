@@ -19,7 +19,7 @@ public final class ConnectorDescription {
     public static final String VERSION = "0.1.0";
     public static final String SUPPORTED_ASSET_TYPE = "IntegrationConnector";
 
-    /** Minutes between two refreshes, each of which writes the health figures to the audit log. */
+    /** Minutes between two refreshes, each of which writes the health metrics to the audit log. */
     public static final long REFRESH_MINUTES = 60;
 
     private ConnectorDescription() {}

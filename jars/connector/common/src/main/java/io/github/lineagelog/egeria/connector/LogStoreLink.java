@@ -21,7 +21,7 @@ public final class LogStoreLink {
     private static final long DISCONNECT_MILLIS = 5_000;
     private static final long RECORD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private static final List<String> FIGURES = List.of(
+    private static final List<String> METRICS = List.of(
             "stored", "duplicate", "expired", "dead", "spooled", "waiting", "last_event_age_seconds", "database");
     private static final AtomicLong COUNTER = new AtomicLong();
 
@@ -131,7 +131,7 @@ public final class LogStoreLink {
         try {
             ask("disconnect", "{}");
         } catch (LinkException ignored) {
-            log("start", AuditCode.STOPPED_WITHOUT_FIGURES.getMessageDefinition(name, reason(ignored)));
+            log("start", AuditCode.STOPPED_WITHOUT_METRICS.getMessageDefinition(name, reason(ignored)));
         }
     }
 
@@ -139,19 +139,19 @@ public final class LogStoreLink {
     private void replace(String before) {
         try {
             Map<String, Object> answer = ask("replace", Json.write(Map.of("id", before)));
-            log("start", AuditCode.REPLACED.getMessageDefinition(figures(answer)));
+            log("start", AuditCode.REPLACED.getMessageDefinition(metrics(answer)));
         } catch (LinkException failed) {
             log("start", AuditCode.NOT_REPLACED.getMessageDefinition(name, reason(failed)));
         }
     }
 
-    /** Writes the health figures to the audit log; it never fails, because a daemon would never refresh again. */
+    /** Writes the health metrics to the audit log; it never fails, because a daemon would never refresh again. */
     public void refresh() {
         try {
             Map<String, Object> answer = ask("refresh", "{}");
             boolean away = answer.get("database") instanceof String state && state.startsWith("away");
             AuditCode code = away ? AuditCode.DATABASE_AWAY : AuditCode.HEALTH;
-            log("refresh", code.getMessageDefinition(figures(answer)));
+            log("refresh", code.getMessageDefinition(metrics(answer)));
         } catch (LinkException failed) {
             log("refresh", AuditCode.NOT_REFRESHED.getMessageDefinition(name, reason(failed)));
         } catch (RuntimeException | LinkageError | VirtualMachineError broken) {
@@ -159,15 +159,15 @@ public final class LogStoreLink {
         }
     }
 
-    /** Takes no more events and writes the final figures to the audit log; it never fails. */
+    /** Takes no more events and writes the final metrics to the audit log; it never fails. */
     public void disconnect() {
         listening = false;
         Bridge.instances().leave(connector, id);
         try {
             Map<String, Object> answer = ask("disconnect", "{}");
-            log("disconnect", AuditCode.STOPPED.getMessageDefinition(figures(answer)));
+            log("disconnect", AuditCode.STOPPED.getMessageDefinition(metrics(answer)));
         } catch (LinkException failed) {
-            log("disconnect", AuditCode.STOPPED_WITHOUT_FIGURES.getMessageDefinition(name, reason(failed)));
+            log("disconnect", AuditCode.STOPPED_WITHOUT_METRICS.getMessageDefinition(name, reason(failed)));
         }
     }
 
@@ -228,9 +228,9 @@ public final class LogStoreLink {
         return parameters[parameters.length - 1];
     }
 
-    private String[] figures(Map<String, Object> answer) {
+    private String[] metrics(Map<String, Object> answer) {
         List<String> parameters = new ArrayList<>(List.of(name));
-        FIGURES.forEach(figure -> parameters.add(text(answer, figure)));
+        METRICS.forEach(metric -> parameters.add(text(answer, metric)));
         parameters.add(refused.toString());
         return parameters.toArray(new String[0]);
     }

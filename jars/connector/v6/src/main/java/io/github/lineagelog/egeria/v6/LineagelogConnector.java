@@ -55,7 +55,7 @@ public class LineagelogConnector extends IntegrationConnectorBase {
         return properties == null ? Map.of() : properties;
     }
 
-    /** Writes the health figures to the audit log. */
+    /** Writes the health metrics to the audit log. */
     @Override
     public void refresh() throws ConnectorCheckedException {
         LogStoreLink running = link;
@@ -64,7 +64,7 @@ public class LineagelogConnector extends IntegrationConnectorBase {
         }
     }
 
-    /** Takes no more events and writes the final figures to the audit log. */
+    /** Takes no more events and writes the final metrics to the audit log. */
     @Override
     public synchronized void disconnect() throws ConnectorCheckedException {
         if (link != null) {

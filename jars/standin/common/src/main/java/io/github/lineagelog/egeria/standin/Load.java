@@ -41,12 +41,12 @@ final class Load {
             worker.join();
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        Map<String, Object> figures = new LinkedHashMap<>();
-        figures.put("published", copies);
-        figures.put("threads", threads);
-        figures.put("seconds", seconds);
-        figures.put("perSecond", copies / seconds);
-        figures.put("failures", dispatch.failures() - failures);
-        return figures;
+        Map<String, Object> metrics = new LinkedHashMap<>();
+        metrics.put("published", copies);
+        metrics.put("threads", threads);
+        metrics.put("seconds", seconds);
+        metrics.put("perSecond", copies / seconds);
+        metrics.put("failures", dispatch.failures() - failures);
+        return metrics;
     }
 }

@@ -113,7 +113,7 @@ public abstract class ConnectorContract {
     }
 
     @Test
-    void figuresGoToTheAuditLog() {
+    void metricsGoToTheAuditLog() {
         start(Map.of());
         String healthy = "The log integration connector is logging: stored 7, duplicate 2, expired 0, dead 1, refused 0,"
                 + " in the spool 3, waiting 0, database up; the last event was unknown seconds old when it was stored";
@@ -230,7 +230,7 @@ public abstract class ConnectorContract {
     }
 
     @Test
-    void theInstanceBeforeIsNamedToPythonAndItsFiguresAreTold() throws Exception {
+    void theInstanceBeforeIsNamedToPythonAndItsMetricsAreTold() throws Exception {
         start(Map.of());
         daemon.dispatch().publish(EVENT);
         String first = python.connectors.get(0);
@@ -325,8 +325,8 @@ public abstract class ConnectorContract {
     @Test
     void batchesFormOnlyWhereTheDaemonIsNotSerial() throws Exception {
         start(Map.of("synchronized", false));
-        Map<String, Object> figures = Load.run(daemon.dispatch(), "", 0, 300, 8);
-        assertEquals(0L, figures.get("failures"));
+        Map<String, Object> metrics = Load.run(daemon.dispatch(), "", 0, 300, 8);
+        assertEquals(0L, metrics.get("failures"));
         assertEquals(300, python.events.stream().distinct().count());
         assertTrue(python.batches.stream().anyMatch(size -> size > 1));
         daemon.stop();

@@ -13,7 +13,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /** The Python side in Java: empties both queues, keeps what came, answers as it is told to. */
 final class FakePython implements AutoCloseable {
-    private static final String FIGURES = """
+    private static final String METRICS = """
             {"stored":7,"duplicate":2,"expired":0,"dead":1,"spooled":3,"waiting":0,"last_event_age_seconds":null,"database":"up"}""";
 
     final List<String> events = new CopyOnWriteArrayList<>();
@@ -25,9 +25,9 @@ final class FakePython implements AutoCloseable {
     final Map<String, String> answers = new ConcurrentHashMap<>(Map.of(
             "initialize", "{}",
             "start", "{\"store\":\"database lineage, schema openlineage\",\"spooled\":3}",
-            "replace", FIGURES,
-            "refresh", FIGURES,
-            "disconnect", FIGURES));
+            "replace", METRICS,
+            "refresh", METRICS,
+            "disconnect", METRICS));
     final Map<String, String> refusals = new ConcurrentHashMap<>();
     volatile String eventRefusal = null;
 

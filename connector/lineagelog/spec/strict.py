@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lineagelog.spec import specification
+from .validator import specification
 
 
 def strict_check(tree: Any) -> tuple[str, str] | None:
