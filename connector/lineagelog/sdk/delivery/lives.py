@@ -79,7 +79,7 @@ class Identity:
 
 
 def identity() -> Identity:
-    """What tells this process from those of other machines, boots and containers, and from a later one of its number."""
+    """What tells this process from those of other machines, boots and containers, and from later ones of its number."""
     boot, pids = "", ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
