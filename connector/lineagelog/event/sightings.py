@@ -50,7 +50,7 @@ def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> Run
     for member, lines in (("run", table.RUN_TABLE), ("job", table.JOB_TABLE)):
         facets = tree[member].get("facets")
         if facets is not None and _is_object(facets, notices, (member,), "facets"):
-            _look_up(facets, lines, found, {}, notices, (member,), "facets")
+            _look_up(facets, lines, found, {}, notices, (member, "facets"))
     if "deleted" in found:
         found["deleted"] = found["deleted"].difference(found)
     return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
@@ -89,7 +89,7 @@ class DatasetGatherer:
         for container in containers:
             facets = entry.get(container)
             if facets is not None and _is_object(facets, self._notices, place, container):
-                _look_up(facets, table.DATASET_TABLE, found, used, self._notices, place, container)
+                _look_up(facets, table.DATASET_TABLE, found, used, self._notices, (*place, container))
                 if table.ASSERTIONS_FACET in facets and not asserted:
                     asserted = self._add_assertions(facets[table.ASSERTIONS_FACET], names, (*place, container))
         if "deleted" in found:
@@ -169,14 +169,13 @@ def _look_up(
     used: dict[str, int],
     notices: Notices,
     place: Place,
-    container: str,
 ) -> None:
     """Fill ``found`` from one facets object; ``used`` remembers which line of the table gave each member.
 
     Facets go by name, in whatever order they were sent: what is said of an event must not depend on that either.
     `_deleted` is a word of dataset and job facets: it counts among those, and on what is one wherever it stands.
     """
-    deletes = container == "facets" and place != _RUN
+    deletes = place[-1] == "facets" and place[:-1] != _RUN
     names = [name for name in facets if name in lines]
     names.sort()
     for name in names:
@@ -184,7 +183,7 @@ def _look_up(
         if facet is None:
             continue
         if type(facet) is not dict:
-            notices.note("not_an_object", *place, container, name)
+            notices.note("not_an_object", *place, name)
             continue
         for line, member, step, read, deletable in lines[name]:
             if member in found and used[member] <= line:
@@ -199,7 +198,7 @@ def _look_up(
                 value = read(value)
             except UnreadableError as unread:
                 for code, below in unread.problems:
-                    notices.note(code, *place, container, name, *filter(None, (step, below)))
+                    notices.note(code, *place, name, *filter(None, (step, below)))
                 value = unread.value
             if value is not None:
                 found[member] = value
