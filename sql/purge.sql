@@ -61,3 +61,22 @@ DELETE
 FROM openlineage.ol_run
 WHERE openlineage.ol_run.last_hour <= date_trunc('hour', timezone('UTC', :cutoff::TIMESTAMP WITH TIME ZONE))
   AND openlineage.ol_run.last_event_time < :cutoff::TIMESTAMP WITH TIME ZONE;
+
+-- purge jobs: Delete the jobs whose last event is older.
+-- parameters: cutoff
+DELETE FROM openlineage.ol_job WHERE openlineage.ol_job.last_seen < :cutoff::TIMESTAMP WITH TIME ZONE;
+
+-- purge dataset_names: Delete what was said of the names of such datasets.
+-- parameters: cutoff
+DELETE
+FROM openlineage.ol_dataset_name
+WHERE EXISTS (
+  SELECT *
+  FROM openlineage.ol_dataset
+  WHERE openlineage.ol_dataset.dataset_key = openlineage.ol_dataset_name.dataset_key
+    AND openlineage.ol_dataset.last_seen < :cutoff::TIMESTAMP WITH TIME ZONE
+);
+
+-- purge datasets: Delete the datasets whose last event is older.
+-- parameters: cutoff
+DELETE FROM openlineage.ol_dataset WHERE openlineage.ol_dataset.last_seen < :cutoff::TIMESTAMP WITH TIME ZONE;

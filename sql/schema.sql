@@ -40,6 +40,58 @@ CREATE INDEX IF NOT EXISTS ol_assertion_run_id ON openlineage.ol_assertion (run_
 
 CREATE INDEX IF NOT EXISTS ol_assertion_time ON openlineage.ol_assertion (event_time, assertion_key);
 
+CREATE TABLE IF NOT EXISTS openlineage.ol_dataset (
+	dataset_key UUID NOT NULL,
+	dataset_namespace TEXT COLLATE "C" NOT NULL,
+	dataset_name TEXT COLLATE "C" NOT NULL,
+	first_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	description TEXT COLLATE "C",
+	description_type TEXT COLLATE "C",
+	documentation_at TIMESTAMP WITH TIME ZONE,
+	owners JSONB,
+	owners_at TIMESTAMP WITH TIME ZONE,
+	owners_hash UUID,
+	tags JSONB,
+	tags_at TIMESTAMP WITH TIME ZONE,
+	tags_hash UUID,
+	dataset_type TEXT COLLATE "C",
+	dataset_sub_type TEXT COLLATE "C",
+	type_at TIMESTAMP WITH TIME ZONE,
+	storage_layer TEXT COLLATE "C",
+	file_format TEXT COLLATE "C",
+	storage_at TIMESTAMP WITH TIME ZONE,
+	catalog_framework TEXT COLLATE "C",
+	catalog_type TEXT COLLATE "C",
+	catalog_name TEXT COLLATE "C",
+	catalog_uri TEXT COLLATE "C",
+	warehouse_uri TEXT COLLATE "C",
+	catalog_at TIMESTAMP WITH TIME ZONE,
+	PRIMARY KEY (dataset_key)
+)
+ WITH (fillfactor = 60);
+
+CREATE TABLE IF NOT EXISTS openlineage.ol_dataset_name (
+	dataset_name_key UUID NOT NULL,
+	kind TEXT COLLATE "C" NOT NULL,
+	dataset_key UUID NOT NULL,
+	dataset_namespace TEXT COLLATE "C" NOT NULL,
+	dataset_name TEXT COLLATE "C" NOT NULL,
+	other_key UUID NOT NULL,
+	other_namespace TEXT COLLATE "C" NOT NULL,
+	other_name TEXT COLLATE "C" NOT NULL,
+	job_namespace TEXT COLLATE "C" NOT NULL,
+	job_name TEXT COLLATE "C" NOT NULL,
+	first_said TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_said TIMESTAMP WITH TIME ZONE NOT NULL,
+	PRIMARY KEY (dataset_name_key)
+)
+ WITH (fillfactor = 60);
+
+CREATE INDEX IF NOT EXISTS ol_dataset_name_dataset ON openlineage.ol_dataset_name (dataset_key);
+
+CREATE INDEX IF NOT EXISTS ol_dataset_name_other ON openlineage.ol_dataset_name (other_key);
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_dead_letter (
 	id BIGINT GENERATED ALWAYS AS IDENTITY,
 	sha256 BYTEA NOT NULL,
@@ -131,6 +183,31 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_forward_letter (
 CREATE UNIQUE INDEX IF NOT EXISTS ol_forward_letter_event ON openlineage.ol_forward_letter (target, run_id, event_time, event_type, event_hash);
 
 CREATE INDEX IF NOT EXISTS ol_forward_letter_state ON openlineage.ol_forward_letter (target, state, id);
+
+CREATE TABLE IF NOT EXISTS openlineage.ol_job (
+	job_key UUID NOT NULL,
+	job_namespace TEXT COLLATE "C" NOT NULL,
+	job_name TEXT COLLATE "C" NOT NULL,
+	first_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	description TEXT COLLATE "C",
+	description_type TEXT COLLATE "C",
+	documentation_at TIMESTAMP WITH TIME ZONE,
+	owners JSONB,
+	owners_at TIMESTAMP WITH TIME ZONE,
+	owners_hash UUID,
+	tags JSONB,
+	tags_at TIMESTAMP WITH TIME ZONE,
+	tags_hash UUID,
+	processing_type TEXT COLLATE "C",
+	integration TEXT COLLATE "C",
+	job_type TEXT COLLATE "C",
+	kind_at TIMESTAMP WITH TIME ZONE,
+	source_code_location TEXT COLLATE "C",
+	source_code_location_at TIMESTAMP WITH TIME ZONE,
+	PRIMARY KEY (job_key)
+)
+ WITH (fillfactor = 60);
 
 CREATE TABLE IF NOT EXISTS openlineage.ol_kafka_offset (
 	consumer_group TEXT COLLATE "C" NOT NULL,
@@ -368,6 +445,31 @@ DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, what
   END IF;
 END $migrate$;
 
+DO $migrate$ BEGIN -- to version 4: jobs, datasets and their names
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_job" TO ' || given.role; END LOOP; END;
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_dataset" TO ' || given.role; END LOOP; END;
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_dataset_name" TO ' || given.role; END LOOP; END;
+    INSERT INTO "openlineage"."ol_job" (job_key, job_namespace, job_name, first_seen, last_seen) SELECT job_key, min(job_namespace), min(job_name), min(first_event_time), max(last_event_time) FROM "openlineage"."ol_run" GROUP BY job_key ORDER BY job_key ON CONFLICT DO NOTHING;
+    INSERT INTO "openlineage"."ol_dataset" (dataset_key, dataset_namespace, dataset_name, first_seen, last_seen) SELECT dataset_key, min(dataset_namespace), min(dataset_name), min(event_time), max(event_time) FROM "openlineage"."ol_run_dataset" GROUP BY dataset_key ORDER BY dataset_key ON CONFLICT DO NOTHING;
+  END IF;
+END $migrate$;
+
 DO $migrate$ BEGIN -- to version 4: outcomes of runs
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
     ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS last_start_time TIMESTAMP WITH TIME ZONE;
@@ -431,6 +533,54 @@ COMMENT ON COLUMN openlineage.ol_assertion.skipped IS 'it was not executed, what
 COMMENT ON COLUMN openlineage.ol_assertion.result_key IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
 
 COMMENT ON COLUMN openlineage.ol_assertion.side IS 'input or output, by the facets of which it is one; dataset: among `facets`';
+
+COMMENT ON TABLE openlineage.ol_dataset IS 'each dataset by the name that an event gave it; (NULL, X_at) was deleted then';
+
+COMMENT ON COLUMN openlineage.ol_dataset.dataset_key IS 'hash of dataset_namespace, dataset_name';
+
+COMMENT ON COLUMN openlineage.ol_dataset.dataset_namespace IS ''''' = none';
+
+COMMENT ON COLUMN openlineage.ol_dataset.first_seen IS 'time of the earliest event with it';
+
+COMMENT ON COLUMN openlineage.ol_dataset.last_seen IS 'time of the latest event with it';
+
+COMMENT ON COLUMN openlineage.ol_dataset.description IS 'what it is, in words';
+
+COMMENT ON COLUMN openlineage.ol_dataset.description_type IS 'content type of the description, such as text/markdown';
+
+COMMENT ON COLUMN openlineage.ol_dataset.owners IS 'its owners: objects of name and type, in order';
+
+COMMENT ON COLUMN openlineage.ol_dataset.tags IS 'its tags: objects of key, value, source and field, in order';
+
+COMMENT ON COLUMN openlineage.ol_dataset.dataset_type IS 'TABLE, VIEW, TOPIC, MODEL, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.dataset_sub_type IS 'MATERIALIZED, EXTERNAL, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.storage_layer IS 'delta, iceberg, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.file_format IS 'parquet, orc, csv, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.catalog_framework IS 'hive, iceberg, delta, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.catalog_type IS 'hive, glue, jdbc, …';
+
+COMMENT ON COLUMN openlineage.ol_dataset.catalog_name IS 'its name in the engine';
+
+COMMENT ON COLUMN openlineage.ol_dataset.catalog_uri IS 'where the catalogue''s metadata is';
+
+COMMENT ON COLUMN openlineage.ol_dataset.warehouse_uri IS 'where the catalogue''s data is';
+
+COMMENT ON TABLE openlineage.ol_dataset_name IS 'which names are said to be one dataset''s, by whom and when; ol_identity() resolves them';
+
+COMMENT ON COLUMN openlineage.ol_dataset_name.dataset_name_key IS 'hash of kind, the dataset''s, the other and the job''s namespace and name';
+
+COMMENT ON COLUMN openlineage.ol_dataset_name.kind IS 'symlink: it has the other name, too; rename: it had it until then; deleted: no symlink holds';
+
+COMMENT ON COLUMN openlineage.ol_dataset_name.dataset_key IS 'hash of dataset_namespace, dataset_name';
+
+COMMENT ON COLUMN openlineage.ol_dataset_name.other_key IS 'hash of other_namespace, other_name';
+
+COMMENT ON COLUMN openlineage.ol_dataset_name.job_namespace IS 'with job_name: who said so; '''' = a dataset event';
 
 COMMENT ON TABLE openlineage.ol_dead_letter IS 'events that were refused, with their bytes';
 
@@ -501,6 +651,32 @@ COMMENT ON COLUMN openlineage.ol_forward_letter.count IS 'times it was parked';
 COMMENT ON COLUMN openlineage.ol_forward_letter.parked_at IS 'first time';
 
 COMMENT ON COLUMN openlineage.ol_forward_letter.state IS 'parked, delivered, skipped or gone';
+
+COMMENT ON TABLE openlineage.ol_job IS 'each job that an event was of; (NULL, X_at) was deleted then';
+
+COMMENT ON COLUMN openlineage.ol_job.job_key IS 'hash of job_namespace, job_name';
+
+COMMENT ON COLUMN openlineage.ol_job.job_namespace IS ''''' = none';
+
+COMMENT ON COLUMN openlineage.ol_job.first_seen IS 'time of the earliest event with it';
+
+COMMENT ON COLUMN openlineage.ol_job.last_seen IS 'time of the latest event with it';
+
+COMMENT ON COLUMN openlineage.ol_job.description IS 'what it is, in words';
+
+COMMENT ON COLUMN openlineage.ol_job.description_type IS 'content type of the description, such as text/markdown';
+
+COMMENT ON COLUMN openlineage.ol_job.owners IS 'its owners: objects of name and type, in order';
+
+COMMENT ON COLUMN openlineage.ol_job.tags IS 'its tags: objects of key, value, source and field, in order';
+
+COMMENT ON COLUMN openlineage.ol_job.processing_type IS 'BATCH, STREAMING, …';
+
+COMMENT ON COLUMN openlineage.ol_job.integration IS 'SPARK, AIRFLOW, DBT, …';
+
+COMMENT ON COLUMN openlineage.ol_job.job_type IS 'QUERY, TASK, DAG, MODEL, …';
+
+COMMENT ON COLUMN openlineage.ol_job.source_code_location IS 'where its source code is: a URL';
 
 COMMENT ON TABLE openlineage.ol_kafka_offset IS 'how far `lineagelog consume` is in each partition; moves in the transaction that stores the events';
 

@@ -53,6 +53,129 @@ RETURN lower(dataset_namespace COLLATE "C") = 'snaplogic' AND dataset_name ~* (
     '( \([^()]*\))?$');
 COMMENT ON FUNCTION ol_is_virtual IS 'whether a dataset is what flows between two Snaps, in either form of its name';
 
+-- --- names that are one dataset --------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION ol_name_pattern(name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN name COLLATE "C" !~ '[0-9]{2}|=' THEN name ELSE
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(name COLLATE "C",
+        '(^|/)([A-Za-z_][A-Za-z0-9_]*)=[^/]+', '\1\2={\2}', 'g'),
+        '(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T_ -]?([01][0-9]|2[0-3])(:?[0-5][0-9]){0,2}Z?(?![0-9]))?', '{date}', 'g'),
+        '(^|/)(19|20)[0-9]{2}/(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])(/([01]?[0-9]|2[0-3]))?(?=/|$)', '\1{date}', 'g'),
+        '(?<![0-9])(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])([T_-]?([01][0-9]|2[0-3])([0-5][0-9]){0,2}Z?)?(?![0-9])', '{date}', 'g'),
+        '(?<![0-9])(19|20)[0-9]{2}[_-](0[1-9]|1[0-2])([_-](0[1-9]|[12][0-9]|3[01]))?(?![0-9])', '{date}', 'g')
+END;
+COMMENT ON FUNCTION ol_name_pattern IS
+    'the name with its dates and the values of its Hive partitions left out: for drift and volume such names are one';
+
+-- Not inlined (SET forbids it): PostgreSQL then expects its few rows, and makes them once per query. A rename ends a life
+-- of the old name, which goes on as the new one's; a symlink joins the lives in which it was said.
+CREATE OR REPLACE FUNCTION ol_identity()
+RETURNS TABLE (
+    dataset_key uuid, dataset_namespace text, dataset_name text, began timestamptz, ended timestamptz, identity_key uuid)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 500 SET jit TO off
+BEGIN ATOMIC
+    WITH RECURSIVE
+    rename AS MATERIALIZED (
+        SELECT DISTINCT ON (n.other_key, t.at) n.other_key AS old_key, t.at, n.dataset_key AS new_key
+        FROM ol_dataset_name n
+        CROSS JOIN LATERAL (VALUES (n.first_said), (n.last_said)) AS t (at)
+        WHERE n.kind = 'rename'
+        ORDER BY n.other_key, t.at, n.dataset_key
+    ),
+    flow AS (
+        SELECT
+            old_key, at AS ended, new_key AS open_key, at,
+            lag(at, 1, '-infinity') OVER (PARTITION BY old_key ORDER BY at) AS began
+        FROM rename
+        UNION ALL
+        SELECT f.old_key, f.ended, r.new_key, r.at, f.began
+        FROM flow f
+        CROSS JOIN LATERAL (
+            SELECT new_key, at FROM rename WHERE rename.old_key = f.open_key AND rename.at > f.at ORDER BY at LIMIT 1
+        ) r
+    ),
+    closed AS MATERIALIZED (
+        SELECT DISTINCT ON (old_key, ended) old_key AS dataset_key, began, ended, open_key
+        FROM flow
+        ORDER BY old_key, ended, at DESC
+    ),
+    deletion AS (
+        SELECT dataset_key, max(last_said) AS at FROM ol_dataset_name WHERE kind = 'deleted' GROUP BY dataset_key
+    ),
+    link AS (
+        SELECT coalesce(a.open_key, s.dataset_key) AS a, coalesce(b.open_key, s.other_key) AS b
+        FROM ol_dataset_name s
+        CROSS JOIN LATERAL (VALUES (s.first_said), (s.last_said)) AS t (at)
+        LEFT JOIN deletion d ON d.dataset_key = s.dataset_key
+        LEFT JOIN closed a ON a.dataset_key = s.dataset_key AND t.at > a.began AND t.at <= a.ended
+        LEFT JOIN closed b ON b.dataset_key = s.other_key AND t.at > b.began AND t.at <= b.ended
+        WHERE s.kind = 'symlink' AND (d.at IS NULL OR t.at >= d.at)
+    ),
+    edge AS MATERIALIZED (
+        SELECT a, b FROM link WHERE a <> b UNION SELECT b, a FROM link WHERE a <> b
+    ),
+    -- from the names with most links on, so that a table of a thousand partitions is not a million pairs
+    degree AS MATERIALIZED (
+        SELECT a AS key, count(*) AS links FROM edge GROUP BY a
+    ),
+    reach AS (
+        SELECT d.key AS leader, d.key
+        FROM degree d
+        WHERE NOT EXISTS (
+            SELECT FROM edge e JOIN degree o ON o.key = e.b WHERE e.a = d.key AND (o.links, o.key) > (d.links, d.key))
+        UNION
+        SELECT r.leader, e.b FROM reach r JOIN edge e ON e.a = r.key
+    ),
+    component AS MATERIALIZED (
+        SELECT key, first_value(key) OVER (PARTITION BY leader ORDER BY key) AS identity_key
+        FROM (SELECT DISTINCT ON (key) key, leader FROM reach ORDER BY key, leader) one
+    ),
+    life AS (
+        SELECT dataset_key, began, ended, open_key FROM closed
+        UNION ALL
+        SELECT k.key, coalesce(c.ended, '-infinity'), 'infinity', k.key
+        FROM (
+            SELECT key FROM component UNION SELECT dataset_key FROM closed UNION SELECT open_key FROM closed
+        ) k
+        LEFT JOIN (SELECT dataset_key, max(ended) AS ended FROM closed GROUP BY dataset_key) c ON c.dataset_key = k.key
+    ),
+    name AS (
+        SELECT dataset_key, dataset_namespace, dataset_name FROM ol_dataset_name
+        UNION
+        SELECT other_key, other_namespace, other_name FROM ol_dataset_name WHERE kind <> 'deleted'
+    )
+    SELECT l.dataset_key, n.dataset_namespace, n.dataset_name, l.began, l.ended, coalesce(c.identity_key, l.open_key)
+    FROM life l
+    JOIN name n ON n.dataset_key = l.dataset_key
+    LEFT JOIN component c ON c.key = l.open_key;
+END;
+-- At the very instant of a rename the new name is already the renamed dataset's, all others are still what they were.
+CREATE OR REPLACE FUNCTION ol_is_life(at timestamptz, lifecycle_state_change text, began timestamptz, ended timestamptz)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN upper(lifecycle_state_change COLLATE "C") = 'RENAME' THEN at >= began AND at < ended ELSE at > began AND at <= ended END;
+COMMENT ON FUNCTION ol_is_life IS 'whether a sighting of a name belongs to that life of it (ol_identity)';
+
+COMMENT ON FUNCTION ol_identity IS
+    'the names that are joined with others, each from when (later than began) until when (ended) it is of which dataset';
+
+CREATE OR REPLACE FUNCTION ol_shown_name()
+RETURNS TABLE (identity_key uuid, shown_namespace text, shown_name text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 500 SET jit TO off
+BEGIN ATOMIC
+    SELECT DISTINCT ON (i.identity_key) i.identity_key, i.dataset_namespace, i.dataset_name
+    FROM ol_identity() i
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS runs
+        FROM (SELECT FROM ol_run_dataset d WHERE d.dataset_key = i.dataset_key LIMIT 1000) used
+    ) u
+    WHERE i.ended = 'infinity'
+    ORDER BY i.identity_key, u.runs DESC, i.dataset_name, i.dataset_namespace;
+END;
+COMMENT ON FUNCTION ol_shown_name IS
+    'of datasets with several names the one that most runs use (of 1,000 looked at; at equal numbers the first one)';
+
 -- --- executions ------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION ol_pipeline_run(window_start timestamptz, window_end timestamptz)
@@ -193,16 +316,18 @@ RETURNS TABLE (
     execution_key uuid, execution_id text, job_namespace text, job_name text, job_key uuid, executed_at timestamptz,
     direction text, dataset_namespace text, dataset_name text, dataset_key uuid, event_time timestamptz,
     row_count bigint, size_bytes bigint, file_count bigint, lifecycle_state_change text, subset_type text,
-    dataset_version text, schema_hash uuid, lineage_hash uuid, is_pipeline boolean)
+    dataset_version text, schema_hash uuid, lineage_hash uuid, is_pipeline boolean, identity_key uuid)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
         d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key, d.event_time,
         d.row_count, d.size_bytes, d.file_count, d.lifecycle_state_change, d.subset_type,
-        d.dataset_version, d.schema_hash, d.lineage_hash, false
+        d.dataset_version, d.schema_hash, d.lineage_hash, false, coalesce(n.identity_key, d.dataset_key)
     FROM ol_run r
     JOIN ol_run_dataset d ON d.run_id = r.run_id
+    LEFT JOIN ol_identity() n ON n.dataset_key = d.dataset_key
+        AND ol_is_life(d.event_time, d.lifecycle_state_change, n.began, n.ended)
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
     UNION ALL
@@ -214,29 +339,122 @@ BEGIN ATOMIC
         max(p.lifecycle_state_change), max(p.subset_type), max(p.dataset_version),
         (array_agg(p.schema_hash ORDER BY p.snap, p.event_time DESC, p.run_id) FILTER (WHERE p.schema_hash IS NOT NULL))[1],
         (array_agg(p.lineage_hash ORDER BY p.snap, p.event_time DESC, p.run_id) FILTER (WHERE p.lineage_hash IS NOT NULL))[1],
-        true
+        true, coalesce(n.identity_key, p.dataset_key)
     FROM ol_pipeline_dataset(window_start, window_end) p
+    LEFT JOIN ol_identity() n ON n.dataset_key = p.dataset_key
+        AND ol_is_life(p.event_time, p.lifecycle_state_change, n.began, n.ended)
     WHERE NOT p.is_virtual
     GROUP BY p.execution_key, p.execution_id, p.execution_namespace, p.execution_name, p.executed_at,
-             p.direction, p.dataset_namespace, p.dataset_name, p.dataset_key;
+             p.direction, p.dataset_namespace, p.dataset_name, p.dataset_key, n.identity_key;
 END;
 COMMENT ON FUNCTION ol_execution_dataset IS 'what the executions that began in the window read and wrote';
 
-CREATE OR REPLACE VIEW v_ol_execution_dataset AS SELECT * FROM ol_execution_dataset('-infinity', 'infinity');
+CREATE OR REPLACE VIEW v_ol_execution_dataset AS
+SELECT e.*, 
+    coalesce(s.shown_namespace, e.dataset_namespace) AS shown_namespace,
+    coalesce(s.shown_name, e.dataset_name) AS shown_name
+FROM ol_execution_dataset('-infinity', 'infinity') e
+LEFT JOIN ol_shown_name() s ON s.identity_key = e.identity_key;
 COMMENT ON VIEW v_ol_execution_dataset IS 'what an execution read and wrote; what flows inside a pipeline is left out';
 COMMENT ON COLUMN v_ol_execution_dataset.executed_at IS 'first event of the execution';
 COMMENT ON COLUMN v_ol_execution_dataset.direction IS 'I = input, O = output';
 COMMENT ON COLUMN v_ol_execution_dataset.row_count IS 'NULL where no event carried it; of a pipeline, summed over its Snaps';
 COMMENT ON COLUMN v_ol_execution_dataset.schema_hash IS 'key of ol_schema_version';
 COMMENT ON COLUMN v_ol_execution_dataset.lineage_hash IS 'key of ol_lineage_version and of v_ol_lineage_content';
+COMMENT ON COLUMN v_ol_execution_dataset.identity_key IS 'the dataset, whichever of its names was used: join by this';
+COMMENT ON COLUMN v_ol_execution_dataset.shown_name IS 'with shown_namespace: the name that most runs use for it';
 
 CREATE OR REPLACE VIEW v_ol_dataset AS
 SELECT
-    dataset_key, min(dataset_namespace) AS dataset_namespace, min(dataset_name) AS dataset_name,
-    min(event_time) AS first_seen, max(event_time) AS last_seen
-FROM ol_run_dataset
-GROUP BY dataset_key; -- which says both names; by all three PostgreSQL would expect a hundred times as many datasets
-COMMENT ON VIEW v_ol_dataset IS 'a dataset that a run has read or written';
+    d.dataset_key, d.dataset_namespace, d.dataset_name, d.first_seen, d.last_seen, d.dataset_key AS identity_key,
+    jsonb_build_array(jsonb_build_object('namespace', d.dataset_namespace, 'name', d.dataset_name)) AS names,
+    d.description, d.description_type, d.owners, d.tags, d.dataset_type, d.dataset_sub_type,
+    d.storage_layer, d.file_format, d.catalog_framework, d.catalog_type, d.catalog_name, d.catalog_uri, d.warehouse_uri
+FROM ol_dataset d
+WHERE d.dataset_key NOT IN (SELECT dataset_key FROM ol_identity()) AND NOT ol_is_virtual(d.dataset_namespace, d.dataset_name)
+UNION ALL
+SELECT
+    k.identity_key, s.shown_namespace, s.shown_name, k.first_seen, k.last_seen, k.identity_key, k.names,
+    k.description, k.description_type, k.owners, k.tags, k.dataset_type, k.dataset_sub_type,
+    k.storage_layer, k.file_format, k.catalog_framework, k.catalog_type, k.catalog_name, k.catalog_uri, k.warehouse_uri
+FROM (
+    SELECT
+        i.identity_key, min(greatest(d.first_seen, i.began)) AS first_seen, max(least(d.last_seen, i.ended)) AS last_seen,
+        jsonb_agg(DISTINCT jsonb_build_object('namespace', i.dataset_namespace, 'name', i.dataset_name)) AS names,
+        (array_agg(d.description ORDER BY f.documentation_at DESC, d.dataset_key) FILTER (WHERE f.documentation_at IS NOT NULL))[1] AS description,
+        (array_agg(d.description_type ORDER BY f.documentation_at DESC, d.dataset_key) FILTER (WHERE f.documentation_at IS NOT NULL))[1] AS description_type,
+        (array_agg(d.owners ORDER BY f.owners_at DESC, d.dataset_key) FILTER (WHERE f.owners_at IS NOT NULL))[1] AS owners,
+        (array_agg(d.tags ORDER BY f.tags_at DESC, d.dataset_key) FILTER (WHERE f.tags_at IS NOT NULL))[1] AS tags,
+        (array_agg(d.dataset_type ORDER BY f.type_at DESC, d.dataset_key) FILTER (WHERE f.type_at IS NOT NULL))[1] AS dataset_type,
+        (array_agg(d.dataset_sub_type ORDER BY f.type_at DESC, d.dataset_key) FILTER (WHERE f.type_at IS NOT NULL))[1] AS dataset_sub_type,
+        (array_agg(d.storage_layer ORDER BY f.storage_at DESC, d.dataset_key) FILTER (WHERE f.storage_at IS NOT NULL))[1] AS storage_layer,
+        (array_agg(d.file_format ORDER BY f.storage_at DESC, d.dataset_key) FILTER (WHERE f.storage_at IS NOT NULL))[1] AS file_format,
+        (array_agg(d.catalog_framework ORDER BY f.catalog_at DESC, d.dataset_key) FILTER (WHERE f.catalog_at IS NOT NULL))[1] AS catalog_framework,
+        (array_agg(d.catalog_type ORDER BY f.catalog_at DESC, d.dataset_key) FILTER (WHERE f.catalog_at IS NOT NULL))[1] AS catalog_type,
+        (array_agg(d.catalog_name ORDER BY f.catalog_at DESC, d.dataset_key) FILTER (WHERE f.catalog_at IS NOT NULL))[1] AS catalog_name,
+        (array_agg(d.catalog_uri ORDER BY f.catalog_at DESC, d.dataset_key) FILTER (WHERE f.catalog_at IS NOT NULL))[1] AS catalog_uri,
+        (array_agg(d.warehouse_uri ORDER BY f.catalog_at DESC, d.dataset_key) FILTER (WHERE f.catalog_at IS NOT NULL))[1] AS warehouse_uri
+    FROM ol_identity() i
+    LEFT JOIN ol_dataset d ON d.dataset_key = i.dataset_key AND d.last_seen > i.began AND d.first_seen <= i.ended
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN ol_is_life(d.documentation_at, NULL, i.began, i.ended) THEN d.documentation_at END AS documentation_at,
+            CASE WHEN ol_is_life(d.owners_at, NULL, i.began, i.ended) THEN d.owners_at END AS owners_at,
+            CASE WHEN ol_is_life(d.tags_at, NULL, i.began, i.ended) THEN d.tags_at END AS tags_at,
+            CASE WHEN ol_is_life(d.type_at, NULL, i.began, i.ended) THEN d.type_at END AS type_at,
+            CASE WHEN ol_is_life(d.storage_at, NULL, i.began, i.ended) THEN d.storage_at END AS storage_at,
+            CASE WHEN ol_is_life(d.catalog_at, NULL, i.began, i.ended) THEN d.catalog_at END AS catalog_at
+    ) f
+    GROUP BY i.identity_key
+) k
+JOIN ol_shown_name() s ON s.identity_key = k.identity_key
+WHERE k.first_seen IS NOT NULL;
+
+-- What drift and volume take for one dataset; PostgreSQL computes of the view above only what is asked.
+CREATE OR REPLACE VIEW v_ol_dataset_series AS
+SELECT
+    identity_key, dataset_namespace, ol_name_pattern(dataset_name) AS pattern,
+    CASE WHEN ol_name_pattern(dataset_name) = dataset_name THEN identity_key
+         ELSE ol_key(dataset_namespace, ol_name_pattern(dataset_name)) END AS series_key,
+    jsonb_array_length(names) > 1 OR ol_name_pattern(dataset_name) <> dataset_name AS has_several_names
+FROM v_ol_dataset;
+COMMENT ON VIEW v_ol_dataset_series IS
+    'of which series a dataset is: names that differ only in a date or in the value of a Hive partition are one';
+COMMENT ON COLUMN v_ol_dataset_series.pattern IS 'the name without dates and values of partitions';
+
+COMMENT ON VIEW v_ol_dataset IS 'a dataset, whatever names it has: by the name that most runs use for it';
+COMMENT ON COLUMN v_ol_dataset.dataset_key IS 'the same as identity_key: the key of one of its names';
+COMMENT ON COLUMN v_ol_dataset.names IS 'all its names: objects of namespace and name';
+COMMENT ON COLUMN v_ol_dataset.owners IS 'objects of name and type';
+COMMENT ON COLUMN v_ol_dataset.tags IS 'objects of key, value, source and field';
+
+CREATE OR REPLACE VIEW v_ol_dataset_name AS
+SELECT
+    k.dataset_key, k.dataset_namespace, k.dataset_name, k.identity_key,
+    coalesce(s.shown_namespace, k.dataset_namespace) AS shown_namespace,
+    coalesce(s.shown_name, k.dataset_name) AS shown_name,
+    k.began, k.ended, ol_name_pattern(coalesce(s.shown_name, k.dataset_name)) AS pattern
+FROM (
+    SELECT dataset_key, dataset_namespace, dataset_name, identity_key, began, ended FROM ol_identity()
+    UNION ALL
+    SELECT d.dataset_key, d.dataset_namespace, d.dataset_name, d.dataset_key, '-infinity', 'infinity'
+    FROM ol_dataset d
+    WHERE d.dataset_key NOT IN (SELECT dataset_key FROM ol_identity())
+) k
+LEFT JOIN ol_shown_name() s ON s.identity_key = k.identity_key;
+COMMENT ON VIEW v_ol_dataset_name IS 'a name of a dataset; who said that it is one of several is in ol_dataset_name';
+COMMENT ON COLUMN v_ol_dataset_name.began IS 'later than this it is a name of that dataset (-infinity: from the first)';
+COMMENT ON COLUMN v_ol_dataset_name.ended IS 'until then (infinity: still): it was renamed';
+COMMENT ON COLUMN v_ol_dataset_name.pattern IS 'the shown name without dates and values of partitions';
+
+CREATE OR REPLACE VIEW v_ol_job AS
+SELECT
+    job_key, job_namespace, job_name, first_seen, last_seen, description, description_type, owners, tags,
+    processing_type, integration, job_type, source_code_location
+FROM ol_job;
+COMMENT ON VIEW v_ol_job IS 'a job, with what was said of it last';
+COMMENT ON COLUMN v_ol_job.owners IS 'objects of name and type';
+COMMENT ON COLUMN v_ol_job.tags IS 'objects of key, value and source';
 
 -- --- edges -----------------------------------------------------------------------------------------------------------
 
@@ -244,22 +462,28 @@ CREATE OR REPLACE FUNCTION ol_dataset_edge(window_start timestamptz, window_end 
 RETURNS TABLE (
     execution_key uuid, execution_id text, job_namespace text, job_name text, job_key uuid, executed_at timestamptz,
     from_namespace text, from_name text, from_key uuid, to_namespace text, to_name text, to_key uuid,
-    is_pipeline boolean)
+    is_pipeline boolean, from_identity_key uuid, to_identity_key uuid)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
-        i.dataset_namespace, i.dataset_name, i.dataset_key, o.dataset_namespace, o.dataset_name, o.dataset_key, false
+        i.dataset_namespace, i.dataset_name, i.dataset_key, o.dataset_namespace, o.dataset_name, o.dataset_key, false,
+        coalesce(ni.identity_key, i.dataset_key), coalesce(no.identity_key, o.dataset_key)
     FROM ol_run r
     JOIN ol_run_dataset i ON i.run_id = r.run_id AND i.direction = 'I'
     JOIN ol_run_dataset o ON o.run_id = r.run_id AND o.direction = 'O'
+    LEFT JOIN ol_identity() ni ON ni.dataset_key = i.dataset_key
+        AND ol_is_life(i.event_time, i.lifecycle_state_change, ni.began, ni.ended)
+    LEFT JOIN ol_identity() no ON no.dataset_key = o.dataset_key
+        AND ol_is_life(o.event_time, o.lifecycle_state_change, no.began, no.ended)
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
     UNION ALL
     SELECT
         p.execution_key, p.execution_id, p.execution_namespace, p.execution_name,
         ol_key(p.execution_namespace, p.execution_name), p.executed_at,
-        p.from_namespace, p.from_name, p.from_key, p.to_namespace, p.to_name, p.to_key, true
+        p.from_namespace, p.from_name, p.from_key, p.to_namespace, p.to_name, p.to_key, true,
+        coalesce(ni.identity_key, p.from_key), coalesce(no.identity_key, p.to_key)
     FROM (
         WITH RECURSIVE part AS (
             SELECT * FROM ol_pipeline_dataset(window_start, window_end)
@@ -290,11 +514,22 @@ BEGIN ATOMIC
             WHERE f.to_virtual
         )
         SELECT * FROM flow WHERE NOT to_virtual
-    ) p;
+    ) p
+    LEFT JOIN ol_identity() ni ON ni.dataset_key = p.from_key AND ol_is_life(p.executed_at, NULL, ni.began, ni.ended)
+    LEFT JOIN ol_identity() no ON no.dataset_key = p.to_key AND ol_is_life(p.executed_at, NULL, no.began, no.ended);
 END;
 COMMENT ON FUNCTION ol_dataset_edge IS 'from which input to which output data went, in executions that began in the window';
 
-CREATE OR REPLACE VIEW v_ol_dataset_edge AS SELECT * FROM ol_dataset_edge('-infinity', 'infinity');
+CREATE OR REPLACE VIEW v_ol_dataset_edge AS
+SELECT
+    e.*,
+    coalesce(f.shown_namespace, e.from_namespace) AS from_shown_namespace,
+    coalesce(f.shown_name, e.from_name) AS from_shown_name,
+    coalesce(t.shown_namespace, e.to_namespace) AS to_shown_namespace,
+    coalesce(t.shown_name, e.to_name) AS to_shown_name
+FROM ol_dataset_edge('-infinity', 'infinity') e
+LEFT JOIN ol_shown_name() f ON f.identity_key = e.from_identity_key
+LEFT JOIN ol_shown_name() t ON t.identity_key = e.to_identity_key;
 COMMENT ON VIEW v_ol_dataset_edge IS
     'an execution''s way from an input to an output: all pairs of a run, and in a pipeline what its Snaps connect';
 
@@ -323,15 +558,20 @@ CREATE OR REPLACE FUNCTION ol_column_edge(window_start timestamptz, window_end t
 RETURNS TABLE (
     execution_key uuid, execution_id text, job_namespace text, job_name text, job_key uuid, executed_at timestamptz,
     to_namespace text, to_name text, to_column text, from_namespace text, from_name text, from_column text,
-    is_pipeline boolean)
+    is_pipeline boolean, to_identity_key uuid, from_identity_key uuid)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
-        d.dataset_namespace, d.dataset_name, e.column_name, e.from_namespace, e.from_name, e.from_column, false
+        d.dataset_namespace, d.dataset_name, e.column_name, e.from_namespace, e.from_name, e.from_column, false,
+        coalesce(no.identity_key, d.dataset_key), coalesce(ni.identity_key, ol_key(e.from_namespace, e.from_name))
     FROM ol_run r
     JOIN ol_run_dataset d ON d.run_id = r.run_id AND d.direction = 'O'
     JOIN v_ol_lineage_content e ON e.lineage_hash = d.lineage_hash
+    LEFT JOIN ol_identity() no ON no.dataset_key = d.dataset_key
+        AND ol_is_life(d.event_time, d.lifecycle_state_change, no.began, no.ended)
+    LEFT JOIN ol_identity() ni ON ni.dataset_name = e.from_name AND ni.dataset_namespace = e.from_namespace
+        AND ol_is_life(r.first_event_time, NULL, ni.began, ni.ended)
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
       AND (executions IS NULL OR r.run_key = ANY (executions))
@@ -339,7 +579,9 @@ BEGIN ATOMIC
     SELECT
         p.execution_key, p.execution_id, p.execution_namespace, p.execution_name,
         ol_key(p.execution_namespace, p.execution_name), p.executed_at,
-        p.to_namespace, p.to_name, p.to_column, p.from_namespace, p.from_name, p.from_column, true
+        p.to_namespace, p.to_name, p.to_column, p.from_namespace, p.from_name, p.from_column, true,
+        coalesce(no.identity_key, ol_key(p.to_namespace, p.to_name)),
+        coalesce(ni.identity_key, ol_key(p.from_namespace, p.from_name))
     FROM (
         WITH RECURSIVE edge AS (
             SELECT DISTINCT
@@ -368,12 +610,25 @@ BEGIN ATOMIC
             WHERE f.from_virtual
         )
         SELECT * FROM feed WHERE NOT from_virtual
-    ) p;
+    ) p
+    LEFT JOIN ol_identity() no ON no.dataset_name = p.to_name AND no.dataset_namespace = p.to_namespace
+        AND ol_is_life(p.executed_at, NULL, no.began, no.ended)
+    LEFT JOIN ol_identity() ni ON ni.dataset_name = p.from_name AND ni.dataset_namespace = p.from_namespace
+        AND ol_is_life(p.executed_at, NULL, ni.began, ni.ended);
 END;
 COMMENT ON FUNCTION ol_column_edge IS
     'which column fed which, in executions that began in the window; of all of them, or of those in the array';
 
-CREATE OR REPLACE VIEW v_ol_column_edge AS SELECT * FROM ol_column_edge('-infinity', 'infinity');
+CREATE OR REPLACE VIEW v_ol_column_edge AS
+SELECT
+    e.*,
+    coalesce(t.shown_namespace, e.to_namespace) AS to_shown_namespace,
+    coalesce(t.shown_name, e.to_name) AS to_shown_name,
+    coalesce(f.shown_namespace, e.from_namespace) AS from_shown_namespace,
+    coalesce(f.shown_name, e.from_name) AS from_shown_name
+FROM ol_column_edge('-infinity', 'infinity') e
+LEFT JOIN ol_shown_name() f ON f.identity_key = e.from_identity_key AND e.from_name IS NOT NULL
+LEFT JOIN ol_shown_name() t ON t.identity_key = e.to_identity_key;
 COMMENT ON VIEW v_ol_column_edge IS 'a column that an execution wrote, and a column that fed it; through a pipeline''s Snaps';
 COMMENT ON COLUMN v_ol_column_edge.to_column IS 'NULL: the whole dataset, each column of it (filters, joins, groups)';
 COMMENT ON COLUMN v_ol_column_edge.from_name IS 'NULL: the column has lineage, and no source (a constant)';

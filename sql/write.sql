@@ -2147,3 +2147,614 @@ VALUES (:lineage_hash::UUID, CAST(:edges::VARCHAR AS JSONB))
 ON CONFLICT (lineage_hash)
 DO UPDATE
 SET lineage_hash = excluded.lineage_hash;
+
+-- upsert_job: Record a job.
+-- parameters: job_namespace, job_name, first_seen, last_seen, description, description_type, documentation_at,
+-- owners, owners_at, owners_hash, tags, tags_at, tags_hash, processing_type, integration, job_type, kind_at,
+-- source_code_location, source_code_location_at
+INSERT INTO openlineage.ol_job (
+  job_key, job_namespace, job_name, first_seen, last_seen, description, description_type, documentation_at, owners,
+  owners_at, owners_hash, tags, tags_at, tags_hash, processing_type, integration, job_type, kind_at,
+  source_code_location, source_code_location_at
+)
+VALUES (
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              (octet_length(:job_namespace::VARCHAR) || ':') || :job_namespace::VARCHAR, '-'
+            ) || coalesce((octet_length(:job_name::VARCHAR) || ':') || :job_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :job_namespace::VARCHAR COLLATE "C", :job_name::VARCHAR COLLATE "C", :first_seen::TIMESTAMP WITH TIME ZONE,
+  :last_seen::TIMESTAMP WITH TIME ZONE, :description::VARCHAR COLLATE "C", :description_type::VARCHAR COLLATE "C",
+  :documentation_at::TIMESTAMP WITH TIME ZONE, CAST(:owners::VARCHAR AS JSONB), :owners_at::TIMESTAMP WITH TIME ZONE,
+  :owners_hash::UUID, CAST(:tags::VARCHAR AS JSONB), :tags_at::TIMESTAMP WITH TIME ZONE, :tags_hash::UUID,
+  :processing_type::VARCHAR COLLATE "C", :integration::VARCHAR COLLATE "C", :job_type::VARCHAR COLLATE "C",
+  :kind_at::TIMESTAMP WITH TIME ZONE, :source_code_location::VARCHAR COLLATE "C",
+  :source_code_location_at::TIMESTAMP WITH TIME ZONE
+)
+ON CONFLICT (job_key)
+DO UPDATE
+SET first_seen = least(openlineage.ol_job.first_seen, excluded.first_seen),
+  last_seen = greatest(openlineage.ol_job.last_seen, excluded.last_seen), description = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.description, ''), coalesce(openlineage.ol_job.description_type, '')
+    )
+  )
+  THEN excluded.description
+  ELSE openlineage.ol_job.description
+  END, description_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.description, ''), coalesce(openlineage.ol_job.description_type, '')
+    )
+  )
+  THEN excluded.description_type
+  ELSE openlineage.ol_job.description_type
+  END, documentation_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.description, ''), coalesce(openlineage.ol_job.description_type, '')
+    )
+  )
+  THEN excluded.documentation_at
+  ELSE openlineage.ol_job.documentation_at
+  END, owners = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners
+  ELSE openlineage.ol_job.owners
+  END, owners_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners_at
+  ELSE openlineage.ol_job.owners_at
+  END, owners_hash = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners_hash
+  ELSE openlineage.ol_job.owners_hash
+  END, tags = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags
+  ELSE openlineage.ol_job.tags
+  END, tags_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags_at
+  ELSE openlineage.ol_job.tags_at
+  END, tags_hash = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_job.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags_hash
+  ELSE openlineage.ol_job.tags_hash
+  END, processing_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.kind_at, '-infinity'::timestamptz), coalesce(excluded.processing_type, ''),
+      coalesce(excluded.integration, ''), coalesce(excluded.job_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.kind_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.processing_type, ''), coalesce(openlineage.ol_job.integration, ''),
+      coalesce(openlineage.ol_job.job_type, '')
+    )
+  )
+  THEN excluded.processing_type
+  ELSE openlineage.ol_job.processing_type
+  END, integration = CASE
+  WHEN (
+    (
+      coalesce(excluded.kind_at, '-infinity'::timestamptz), coalesce(excluded.processing_type, ''),
+      coalesce(excluded.integration, ''), coalesce(excluded.job_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.kind_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.processing_type, ''), coalesce(openlineage.ol_job.integration, ''),
+      coalesce(openlineage.ol_job.job_type, '')
+    )
+  )
+  THEN excluded.integration
+  ELSE openlineage.ol_job.integration
+  END, job_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.kind_at, '-infinity'::timestamptz), coalesce(excluded.processing_type, ''),
+      coalesce(excluded.integration, ''), coalesce(excluded.job_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.kind_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.processing_type, ''), coalesce(openlineage.ol_job.integration, ''),
+      coalesce(openlineage.ol_job.job_type, '')
+    )
+  )
+  THEN excluded.job_type
+  ELSE openlineage.ol_job.job_type
+  END, kind_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.kind_at, '-infinity'::timestamptz), coalesce(excluded.processing_type, ''),
+      coalesce(excluded.integration, ''), coalesce(excluded.job_type, '')
+    ) > (
+      coalesce(openlineage.ol_job.kind_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.processing_type, ''), coalesce(openlineage.ol_job.integration, ''),
+      coalesce(openlineage.ol_job.job_type, '')
+    )
+  )
+  THEN excluded.kind_at
+  ELSE openlineage.ol_job.kind_at
+  END, source_code_location = CASE
+  WHEN (
+    (
+      coalesce(excluded.source_code_location_at, '-infinity'::timestamptz),
+      coalesce(excluded.source_code_location, '')
+    ) > (
+      coalesce(openlineage.ol_job.source_code_location_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.source_code_location, '')
+    )
+  )
+  THEN excluded.source_code_location
+  ELSE openlineage.ol_job.source_code_location
+  END, source_code_location_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.source_code_location_at, '-infinity'::timestamptz),
+      coalesce(excluded.source_code_location, '')
+    ) > (
+      coalesce(openlineage.ol_job.source_code_location_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_job.source_code_location, '')
+    )
+  )
+  THEN excluded.source_code_location_at
+  ELSE openlineage.ol_job.source_code_location_at
+  END;
+
+-- upsert_dataset: Record a dataset.
+-- parameters: dataset_namespace, dataset_name, first_seen, last_seen, description, description_type,
+-- documentation_at, owners, owners_at, owners_hash, tags, tags_at, tags_hash, dataset_type, dataset_sub_type,
+-- type_at, storage_layer, file_format, storage_at, catalog_framework, catalog_type, catalog_name, catalog_uri,
+-- warehouse_uri, catalog_at
+INSERT INTO openlineage.ol_dataset (
+  dataset_key, dataset_namespace, dataset_name, first_seen, last_seen, description, description_type,
+  documentation_at, owners, owners_at, owners_hash, tags, tags_at, tags_hash, dataset_type, dataset_sub_type, type_at,
+  storage_layer, file_format, storage_at, catalog_framework, catalog_type, catalog_name, catalog_uri, warehouse_uri,
+  catalog_at
+)
+VALUES (
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              (octet_length(:dataset_namespace::VARCHAR) || ':') || :dataset_namespace::VARCHAR, '-'
+            ) || coalesce((octet_length(:dataset_name::VARCHAR) || ':') || :dataset_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :dataset_namespace::VARCHAR COLLATE "C", :dataset_name::VARCHAR COLLATE "C", :first_seen::TIMESTAMP WITH TIME ZONE,
+  :last_seen::TIMESTAMP WITH TIME ZONE, :description::VARCHAR COLLATE "C", :description_type::VARCHAR COLLATE "C",
+  :documentation_at::TIMESTAMP WITH TIME ZONE, CAST(:owners::VARCHAR AS JSONB), :owners_at::TIMESTAMP WITH TIME ZONE,
+  :owners_hash::UUID, CAST(:tags::VARCHAR AS JSONB), :tags_at::TIMESTAMP WITH TIME ZONE, :tags_hash::UUID,
+  :dataset_type::VARCHAR COLLATE "C", :dataset_sub_type::VARCHAR COLLATE "C", :type_at::TIMESTAMP WITH TIME ZONE,
+  :storage_layer::VARCHAR COLLATE "C", :file_format::VARCHAR COLLATE "C", :storage_at::TIMESTAMP WITH TIME ZONE,
+  :catalog_framework::VARCHAR COLLATE "C", :catalog_type::VARCHAR COLLATE "C", :catalog_name::VARCHAR COLLATE "C",
+  :catalog_uri::VARCHAR COLLATE "C", :warehouse_uri::VARCHAR COLLATE "C", :catalog_at::TIMESTAMP WITH TIME ZONE
+)
+ON CONFLICT (dataset_key)
+DO UPDATE
+SET first_seen = least(openlineage.ol_dataset.first_seen, excluded.first_seen),
+  last_seen = greatest(openlineage.ol_dataset.last_seen, excluded.last_seen), description = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.description, ''), coalesce(openlineage.ol_dataset.description_type, '')
+    )
+  )
+  THEN excluded.description
+  ELSE openlineage.ol_dataset.description
+  END, description_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.description, ''), coalesce(openlineage.ol_dataset.description_type, '')
+    )
+  )
+  THEN excluded.description_type
+  ELSE openlineage.ol_dataset.description_type
+  END, documentation_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.documentation_at, '-infinity'::timestamptz), coalesce(excluded.description, ''),
+      coalesce(excluded.description_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.documentation_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.description, ''), coalesce(openlineage.ol_dataset.description_type, '')
+    )
+  )
+  THEN excluded.documentation_at
+  ELSE openlineage.ol_dataset.documentation_at
+  END, owners = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners
+  ELSE openlineage.ol_dataset.owners
+  END, owners_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners_at
+  ELSE openlineage.ol_dataset.owners_at
+  END, owners_hash = CASE
+  WHEN (
+    (
+      coalesce(excluded.owners_at, '-infinity'::timestamptz),
+      coalesce(excluded.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.owners_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.owners_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.owners_hash
+  ELSE openlineage.ol_dataset.owners_hash
+  END, tags = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags
+  ELSE openlineage.ol_dataset.tags
+  END, tags_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags_at
+  ELSE openlineage.ol_dataset.tags_at
+  END, tags_hash = CASE
+  WHEN (
+    (
+      coalesce(excluded.tags_at, '-infinity'::timestamptz),
+      coalesce(excluded.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    ) > (
+      coalesce(openlineage.ol_dataset.tags_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.tags_hash, '00000000-0000-0000-0000-000000000000'::uuid)
+    )
+  )
+  THEN excluded.tags_hash
+  ELSE openlineage.ol_dataset.tags_hash
+  END, dataset_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.type_at, '-infinity'::timestamptz), coalesce(excluded.dataset_type, ''),
+      coalesce(excluded.dataset_sub_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.type_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.dataset_type, ''), coalesce(openlineage.ol_dataset.dataset_sub_type, '')
+    )
+  )
+  THEN excluded.dataset_type
+  ELSE openlineage.ol_dataset.dataset_type
+  END, dataset_sub_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.type_at, '-infinity'::timestamptz), coalesce(excluded.dataset_type, ''),
+      coalesce(excluded.dataset_sub_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.type_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.dataset_type, ''), coalesce(openlineage.ol_dataset.dataset_sub_type, '')
+    )
+  )
+  THEN excluded.dataset_sub_type
+  ELSE openlineage.ol_dataset.dataset_sub_type
+  END, type_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.type_at, '-infinity'::timestamptz), coalesce(excluded.dataset_type, ''),
+      coalesce(excluded.dataset_sub_type, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.type_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.dataset_type, ''), coalesce(openlineage.ol_dataset.dataset_sub_type, '')
+    )
+  )
+  THEN excluded.type_at
+  ELSE openlineage.ol_dataset.type_at
+  END, storage_layer = CASE
+  WHEN (
+    (
+      coalesce(excluded.storage_at, '-infinity'::timestamptz), coalesce(excluded.storage_layer, ''),
+      coalesce(excluded.file_format, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.storage_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.storage_layer, ''), coalesce(openlineage.ol_dataset.file_format, '')
+    )
+  )
+  THEN excluded.storage_layer
+  ELSE openlineage.ol_dataset.storage_layer
+  END, file_format = CASE
+  WHEN (
+    (
+      coalesce(excluded.storage_at, '-infinity'::timestamptz), coalesce(excluded.storage_layer, ''),
+      coalesce(excluded.file_format, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.storage_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.storage_layer, ''), coalesce(openlineage.ol_dataset.file_format, '')
+    )
+  )
+  THEN excluded.file_format
+  ELSE openlineage.ol_dataset.file_format
+  END, storage_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.storage_at, '-infinity'::timestamptz), coalesce(excluded.storage_layer, ''),
+      coalesce(excluded.file_format, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.storage_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.storage_layer, ''), coalesce(openlineage.ol_dataset.file_format, '')
+    )
+  )
+  THEN excluded.storage_at
+  ELSE openlineage.ol_dataset.storage_at
+  END, catalog_framework = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.catalog_framework
+  ELSE openlineage.ol_dataset.catalog_framework
+  END, catalog_type = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.catalog_type
+  ELSE openlineage.ol_dataset.catalog_type
+  END, catalog_name = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.catalog_name
+  ELSE openlineage.ol_dataset.catalog_name
+  END, catalog_uri = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.catalog_uri
+  ELSE openlineage.ol_dataset.catalog_uri
+  END, warehouse_uri = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.warehouse_uri
+  ELSE openlineage.ol_dataset.warehouse_uri
+  END, catalog_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.catalog_at, '-infinity'::timestamptz), coalesce(excluded.catalog_framework, ''),
+      coalesce(excluded.catalog_type, ''), coalesce(excluded.catalog_name, ''), coalesce(excluded.catalog_uri, ''),
+      coalesce(excluded.warehouse_uri, '')
+    ) > (
+      coalesce(openlineage.ol_dataset.catalog_at, '-infinity'::timestamptz),
+      coalesce(openlineage.ol_dataset.catalog_framework, ''), coalesce(openlineage.ol_dataset.catalog_type, ''),
+      coalesce(openlineage.ol_dataset.catalog_name, ''), coalesce(openlineage.ol_dataset.catalog_uri, ''),
+      coalesce(openlineage.ol_dataset.warehouse_uri, '')
+    )
+  )
+  THEN excluded.catalog_at
+  ELSE openlineage.ol_dataset.catalog_at
+  END;
+
+-- upsert_dataset_name: Record that names are said to be one dataset's.
+-- parameters: kind, dataset_namespace, dataset_name, other_namespace, other_name, job_namespace, job_name,
+-- first_said, last_said
+INSERT INTO openlineage.ol_dataset_name (
+  dataset_name_key, kind, dataset_key, dataset_namespace, dataset_name, other_key, other_namespace, other_name,
+  job_namespace, job_name, first_said, last_said
+)
+VALUES (
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            (
+              (
+                (
+                  (
+                    (
+                      coalesce((octet_length(:kind::VARCHAR) || ':') || :kind::VARCHAR, '-') || coalesce(
+                        (octet_length(:dataset_namespace::VARCHAR) || ':') || :dataset_namespace::VARCHAR, '-'
+                      )
+                    ) || coalesce((octet_length(:dataset_name::VARCHAR) || ':') || :dataset_name::VARCHAR, '-')
+                  ) || coalesce((octet_length(:other_namespace::VARCHAR) || ':') || :other_namespace::VARCHAR, '-')
+                ) || coalesce((octet_length(:other_name::VARCHAR) || ':') || :other_name::VARCHAR, '-')
+              ) || coalesce((octet_length(:job_namespace::VARCHAR) || ':') || :job_namespace::VARCHAR, '-')
+            ) || coalesce((octet_length(:job_name::VARCHAR) || ':') || :job_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :kind::VARCHAR COLLATE "C",
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              (octet_length(:dataset_namespace::VARCHAR) || ':') || :dataset_namespace::VARCHAR, '-'
+            ) || coalesce((octet_length(:dataset_name::VARCHAR) || ':') || :dataset_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :dataset_namespace::VARCHAR COLLATE "C", :dataset_name::VARCHAR COLLATE "C",
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              (octet_length(:other_namespace::VARCHAR) || ':') || :other_namespace::VARCHAR, '-'
+            ) || coalesce((octet_length(:other_name::VARCHAR) || ':') || :other_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :other_namespace::VARCHAR COLLATE "C", :other_name::VARCHAR COLLATE "C", :job_namespace::VARCHAR COLLATE "C",
+  :job_name::VARCHAR COLLATE "C", :first_said::TIMESTAMP WITH TIME ZONE, :last_said::TIMESTAMP WITH TIME ZONE
+)
+ON CONFLICT (dataset_name_key)
+DO UPDATE
+SET first_said = least(openlineage.ol_dataset_name.first_said, excluded.first_said),
+  last_said = greatest(openlineage.ol_dataset_name.last_said, excluded.last_said);

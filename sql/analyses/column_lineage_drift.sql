@@ -4,11 +4,11 @@
 -- \set from '2026-03-01'  \set to '2026-03-08'  \set history '30 days'  \set runs 3
 -- \i column_lineage_drift.sql
 --
--- A job is judged by its completed executions with column lineage, from :history before the window on; the rules are
--- those of lineage_drift.sql. Executions with the same column lineage share its content, so only jobs whose content
--- changes are looked into. A column with lineage but without input fields (a constant) has NULL as its source. A source
--- of the whole dataset (column_name NULL) feeds each of its columns: a column has not lost, nor newly got, what feeds the
--- whole dataset after or before.
+-- A job is judged by its completed executions with column lineage, from :history before the window on; the rules, those
+-- for names too, are those of lineage_drift.sql. Executions with the same column lineage share its content, so only jobs
+-- whose content changes are looked into. A column with lineage but without input fields (a constant) has NULL as its
+-- source. A source of the whole dataset (column_name NULL) feeds each of its columns: a column has not lost, nor newly
+-- got, what feeds the whole dataset after or before.
 WITH part AS (
     SELECT execution_key, dataset_key, lineage_hash
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
@@ -43,14 +43,21 @@ version AS MATERIALIZED (
     ) first USING (job_key, number)
     WHERE first.contents > 1
 ),
-feed AS MATERIALIZED (
+edge AS (
     SELECT
-        v.job_key, v.content, c.to_namespace AS dataset_namespace, c.to_name AS dataset_name, c.to_column AS column_name,
-        c.from_namespace, c.from_name, c.from_column
+        v.job_key, v.content,
+        coalesce(t.shown_namespace, c.to_namespace) AS dataset_namespace,
+        ol_name_pattern(coalesce(t.shown_name, c.to_name)) AS dataset_name, c.to_column AS column_name,
+        coalesce(f.shown_namespace, c.from_namespace) AS from_namespace,
+        ol_name_pattern(coalesce(f.shown_name, c.from_name)) AS from_name, c.from_column
     FROM ol_column_edge(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz,
                         (SELECT array_agg(execution_key) FROM version)) c
     JOIN version v USING (execution_key)
-    GROUP BY v.job_key, v.content, c.to_namespace, c.to_name, c.to_column, c.from_namespace, c.from_name, c.from_column
+    LEFT JOIN ol_shown_name() t ON t.identity_key = c.to_identity_key
+    LEFT JOIN ol_shown_name() f ON f.identity_key = c.from_identity_key AND c.from_name IS NOT NULL
+),
+feed AS MATERIALIZED (
+    SELECT DISTINCT * FROM edge
 ),
 occurrence AS (
     SELECT

@@ -7,7 +7,8 @@
 -- A job is judged by its completed executions from :history before the window on. New: first read or written in the
 -- window, after at least :runs executions without it. Vanished: missing from at least :runs executions in a row, and
 -- from more than ever before, the last of them in the window. Of a pipeline, kind "flow" says from which input to which
--- output rows go.
+-- output rows go. A dataset is one by whichever of its names, and so are names that differ only in a date or in the value
+-- of a Hive partition.
 WITH execution AS MATERIALIZED (
     SELECT
         execution_key, execution_id, job_key, job_namespace, job_name, first_event_time AS at,
@@ -19,18 +20,30 @@ WITH execution AS MATERIALIZED (
 ),
 fact AS (
     SELECT
-        execution_key, CASE direction WHEN 'I' THEN 'input' ELSE 'output' END AS kind, dataset_key,
+        execution_key, CASE direction WHEN 'I' THEN 'input' ELSE 'output' END AS kind, identity_key,
         '00000000-0000-0000-0000-000000000000'::uuid AS target_key
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
     UNION ALL
-    SELECT execution_key, 'flow', from_key, to_key
+    SELECT execution_key, 'flow', from_identity_key, to_identity_key
     FROM ol_dataset_edge(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
     WHERE is_pipeline
 ),
-occurrence AS MATERIALIZED (
-    SELECT e.job_key, e.number, e.runs, f.kind, f.dataset_key, f.target_key
+series AS MATERIALIZED (
+    SELECT identity_key, series_key, dataset_namespace, pattern, has_several_names FROM v_ol_dataset_series
+),
+sighting AS MATERIALIZED (
+    SELECT
+        e.job_key, e.number, e.runs, f.kind, s.series_key AS dataset_key, coalesce(t.series_key, f.target_key) AS target_key,
+        s.has_several_names OR coalesce(t.has_several_names, false) AS may_repeat
     FROM fact f
     JOIN execution e USING (execution_key)
+    JOIN series s USING (identity_key)
+    LEFT JOIN series t ON t.identity_key = f.target_key
+),
+occurrence AS MATERIALIZED (
+    SELECT job_key, number, runs, kind, dataset_key, target_key FROM sighting WHERE NOT may_repeat
+    UNION ALL
+    SELECT DISTINCT job_key, number, runs, kind, dataset_key, target_key FROM sighting WHERE may_repeat
 ),
 seen AS MATERIALIZED (
     SELECT
@@ -81,10 +94,8 @@ told AS (
     JOIN execution e USING (job_key, number)
     GROUP BY c.job_key, c.change, c.kind, c.dataset_key, c.target_key, c.present, c.without, c.runs
 ),
-name AS MATERIALIZED (
-    SELECT dataset_key, dataset_namespace, dataset_name
-    FROM v_ol_dataset
-    WHERE dataset_key = ANY (ARRAY(SELECT dataset_key FROM change UNION SELECT target_key FROM change))
+name AS (
+    SELECT DISTINCT series_key AS dataset_key, dataset_namespace, pattern AS dataset_name FROM series
 )
 SELECT
     t.job_namespace, t.job_name, t.change, t.kind, d.dataset_namespace, d.dataset_name,

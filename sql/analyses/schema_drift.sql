@@ -5,12 +5,17 @@
 -- \i schema_drift.sql
 --
 -- Compared is what one job says of one dataset, on one side, from execution to execution: jobs describe the same
--- dataset differently. One row per dataset and pair of different schemas; what exactly differs, lineagelog says
+-- dataset differently. A dataset is one by whichever of its names, and so are names that differ only in a date or in the
+-- value of a Hive partition. One row per dataset and pair of different schemas; what exactly differs, lineagelog says
 -- (`lineagelog analyse schema_drift`): reordered columns and other words for the same type are no drift.
-WITH sighting AS MATERIALIZED (
-    SELECT job_key, direction, dataset_key, schema_hash, executed_at AS at, execution_id
-    FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
-    WHERE schema_hash IS NOT NULL
+WITH series AS MATERIALIZED (
+    SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
+),
+sighting AS MATERIALIZED (
+    SELECT e.job_key, e.direction, s.series_key AS dataset_key, e.schema_hash, e.executed_at AS at, e.execution_id
+    FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e
+    JOIN series s USING (identity_key)
+    WHERE e.schema_hash IS NOT NULL
 ),
 lane AS (
     SELECT job_key, direction, dataset_key
@@ -23,8 +28,12 @@ change AS (
         *,
         lag(schema_hash) OVER (PARTITION BY job_key, direction, dataset_key ORDER BY at, execution_id) AS before_hash,
         row_number() OVER (PARTITION BY job_key, direction, dataset_key ORDER BY at, execution_id) AS number
-    FROM sighting
-    JOIN lane USING (job_key, direction, dataset_key)
+    FROM (
+        SELECT DISTINCT ON (job_key, direction, dataset_key, at, execution_id) *
+        FROM sighting
+        JOIN lane USING (job_key, direction, dataset_key)
+        ORDER BY job_key, direction, dataset_key, at, execution_id, schema_hash
+    ) one -- of an execution that had several names of it
 ),
 found AS MATERIALIZED (
     SELECT
@@ -40,10 +49,8 @@ job AS (
     WHERE job_key IN (SELECT unnest(job_keys) FROM found)
     GROUP BY job_key
 ),
-name AS MATERIALIZED (
-    SELECT dataset_key, dataset_namespace, dataset_name
-    FROM v_ol_dataset
-    WHERE dataset_key = ANY (ARRAY(SELECT dataset_key FROM found))
+name AS (
+    SELECT DISTINCT series_key AS dataset_key, dataset_namespace, pattern AS dataset_name FROM series
 )
 SELECT
     d.dataset_namespace, d.dataset_name, b.fields AS before, a.fields AS after,

@@ -9,8 +9,13 @@ from lineagelog.store.definition.migrations import sql_type
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "digest.md"
-_LISTS = {"run": facts.RUN, "dataset": facts.DATASET}
-_MARKED = re.compile(r"(<!-- facts of a (run|dataset) -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_LISTS = {
+    "run": facts.RUN,
+    "dataset": facts.DATASET,
+    "job itself": facts.JOB_ENTITY,
+    "dataset itself": facts.DATASET_ENTITY,
+}
+_MARKED = re.compile(rf"(<!-- facts of a ({'|'.join(_LISTS)}) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 def page(text: str) -> str:

@@ -27,10 +27,11 @@ def test_a_run_event_says_who_when_and_what() -> None:
 
 
 def test_job_and_dataset_events_have_no_run_and_say_nothing_of_runs() -> None:
-    """run_id and event_type are empty; their inputs are no sightings."""
+    """run_id and event_type are empty; what they name is seen, and read or written by no run."""
     job = accepted(JOB_EVENT | {"inputs": [{"namespace": "db", "name": "t"}]})
     assert (job.kind, job.run_id, job.event_type, job.job_name) == (EventKind.JOB, "", "", "load")
-    assert (job.run, job.datasets, job.assertions, job.tests) == (None, (), (), ())
+    assert (job.run, job.assertions, job.tests) == (None, (), ())
+    assert [(each.namespace, each.name) for each in job.datasets] == [("db", "t")]
     dataset = accepted(DATASET_EVENT)
     assert (dataset.kind, dataset.run_id, dataset.job_namespace, dataset.job_name) == (EventKind.DATASET, "", "", "")
 

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from lineagelog.store.upkeep.verify import Verifier
+from lineagelog.store.upkeep import verify_entities
+from lineagelog.store.upkeep.verify import Verifier, rows_of
+
+if TYPE_CHECKING:
+    from lineagelog.store.append.digest import Digest
 
 if TYPE_CHECKING:
     from lineagelog.store import LogStore
 
-TABLES = ("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+TABLES = (
+    *("ol_event", "ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version"),
+    *("ol_job", "ol_dataset", "ol_dataset_name"),
+)
 CATALOG = """
     SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcompression,
       a.attcollation::regcollation::text, pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
@@ -61,8 +68,14 @@ def keys_of(store: LogStore) -> list[Any]:
         return sorted(tuple(row) for row in found)
 
 
+def expected_of(digest: Digest) -> dict[str, dict[bytes, tuple[Any, ...]]]:
+    """The rows that a digest adds up to, entities too."""
+    return rows_of(digest) | verify_entities.rows_of(digest.entities)
+
+
 def digest_of(store: LogStore) -> dict[str, dict[bytes, tuple[Any, ...]]]:
     """All digest rows."""
     with store.engine.connect() as connection:
         driver = connection.connection.driver_connection
-        return Verifier(store).stored_rows(driver, sorted(ids(store, "ol_event")))
+        runs = Verifier(store).stored_rows(driver, sorted(ids(store, "ol_event")))
+        return runs | verify_entities.stored_rows(store.schema, driver)

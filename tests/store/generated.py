@@ -34,12 +34,30 @@ assertion = _object(
     actual=st.sampled_from(["3", 3.5, None]),
     params=st.sampled_from([{"a": 1}, {"a": 2, "b": None}, {}]),
 )
+documentation = deleted | _object(
+    description=st.sampled_from(["d", "e", ""]), contentType=st.sampled_from(["text", ""])
+)
+ownership = deleted | st.lists(_object(name=st.sampled_from("xy"), type=st.sampled_from("gh")), max_size=2).map(
+    lambda value: {"owners": value}
+)
+tags = deleted | st.lists(_object(key=st.sampled_from("kl"), value=st.sampled_from("vw")), max_size=2).map(
+    lambda value: {"tags": value}
+)
+identifier = st.fixed_dictionaries({"namespace": st.sampled_from(["db", "hive"]), "name": st.sampled_from("abc")})
 facets = _object(
+    documentation=documentation,
+    ownership=ownership,
+    tags=tags,
+    catalog=deleted | _object(framework=st.sampled_from("hi"), name=st.sampled_from(["prod", 1])),
+    storage=deleted | _object(storageLayer=st.sampled_from(["delta", "iceberg"])),
+    symlinks=deleted | st.lists(identifier, max_size=2).map(lambda value: {"identifiers": value}),
     schema=deleted | st.builds(lambda value: {"fields": value}, fields),
     columnLineage=deleted | lineage,
     dataQualityMetrics=deleted | statistics,
     version=deleted | st.sampled_from(["v1", "v2"]).map(lambda value: {"datasetVersion": value}),
-    lifecycleStateChange=deleted | st.sampled_from(["CREATE", "OVERWRITE"]).map(lambda v: {"lifecycleStateChange": v}),
+    lifecycleStateChange=deleted
+    | st.sampled_from(["CREATE", "OVERWRITE"]).map(lambda v: {"lifecycleStateChange": v})
+    | identifier.map(lambda v: {"lifecycleStateChange": "RENAME", "previousIdentifier": v}),
     dataQualityAssertions=st.lists(assertion, max_size=3).map(lambda value: {"assertions": value}),
 )
 
@@ -69,7 +87,13 @@ job = st.fixed_dictionaries(
     {"name": st.sampled_from(["load", "clean"])},
     optional={
         "namespace": st.sampled_from(["prod", "dev"]),
-        "facets": _object(jobType=deleted | _object(processingType=st.sampled_from(["BATCH", "STREAMING", ""]))),
+        "facets": _object(
+            jobType=deleted | _object(processingType=st.sampled_from(["BATCH", "STREAMING", ""])),
+            documentation=documentation,
+            ownership=ownership,
+            tags=tags,
+            sourceCodeLocation=deleted | _object(url=st.sampled_from(["u", "v"]), repoUrl=st.just("r")),
+        ),
     },
 )
 trees = st.fixed_dictionaries(
@@ -82,4 +106,8 @@ trees = st.fixed_dictionaries(
     },
     optional={"eventType": st.sampled_from(TYPES), "producer": st.sampled_from(["airflow", "spark"])},
 )
-events = trees.map(lambda tree: json.dumps(tree).encode())
+unbound = st.fixed_dictionaries(
+    {"eventTime": times, "job": job},
+    optional={"inputs": st.lists(_dataset("inputFacets", "inputStatistics"), max_size=1)},
+) | st.fixed_dictionaries({"eventTime": times, "dataset": _dataset("inputFacets", "inputStatistics")})
+events = (trees | unbound).map(lambda tree: json.dumps(tree).encode())

@@ -17,9 +17,9 @@ from lineagelog.event.parse import parse
 from lineagelog.store.append import writer
 from lineagelog.store.append.digest import Digest
 from lineagelog.store.append.log import LogStore
-from lineagelog.store.upkeep.verify import Verifier, rows_of
+from lineagelog.store.upkeep.verify import Verifier
 
-from .contents import digest_of, empty, keys_of
+from .contents import digest_of, empty, expected_of, keys_of
 from .generated import events as generated_events
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_digest_is_a_function_of_the_set_of_events(store: LogStore, bodies: list
     assert sum(result.stored for result in appended) == len(distinct)
     assert sum(result.duplicate for result in appended) == len(delivered) - len(distinct)
     assert keys_of(store) == sorted(distinct)
-    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+    assert digest_of(store) == expected_of(Digest.of(distinct.values()))
 
 
 @given(bodies=st.lists(generated_events, min_size=4, max_size=24), seed=st.integers(0, 2**32))
@@ -76,7 +76,7 @@ def test_concurrent_writers_give_the_same_digest(store: LogStore, bodies: list[b
 
     distinct = {event.key: event for event in accepted}
     assert stored == len(distinct)
-    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+    assert digest_of(store) == expected_of(Digest.of(distinct.values()))
 
 
 @given(bodies=st.lists(generated_events, min_size=1, max_size=12), seed=st.integers(0, 2**32))
@@ -119,7 +119,7 @@ def test_copy_path_is_the_insert_path(store: LogStore, bodies: list[bytes], seed
     distinct = {event.key: event for event in accepted}
     assert again.stored == 0
     assert keys_of(store) == sorted(distinct)
-    assert digest_of(store) == rows_of(Digest.of(distinct.values()))
+    assert digest_of(store) == expected_of(Digest.of(distinct.values()))
 
 
 @given(bodies=st.lists(generated_events, min_size=1, max_size=12), damage=st.integers(0, 2**32))
@@ -131,7 +131,10 @@ def test_rebuild_gives_the_incremental_digest(store: LogStore, bodies: list[byte
     assert list(Verifier(store).verify()) == []
 
     table, key = random.Random(damage).choice(
-        [("ol_run", "run_key"), ("ol_run_dataset", "run_dataset_key"), ("ol_assertion", "assertion_key")]
+        [
+            *(("ol_run", "run_key"), ("ol_run_dataset", "run_dataset_key"), ("ol_assertion", "assertion_key")),
+            *(("ol_job", "job_key"), ("ol_dataset", "dataset_key"), ("ol_dataset_name", "dataset_name_key")),
+        ]
     )
     with store.engine.begin() as connection:
         name = store.schema.table(table)

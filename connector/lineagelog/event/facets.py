@@ -18,6 +18,8 @@ TESTS_FACET: Final = "test"
 _AS_TEXT: Final = {
     "schema": {"_deleted": True, "fields": "text"},
     "columnLineage": {"_deleted": True, "fields": "text", "dataset": "text"},
+    "ownership": {"_deleted": True, "owners": "text"},
+    "tags": {"_deleted": True, "tags": "text"},
 }
 """Facets whose members are only wanted as canonical text, so that a scanner need not make values of them."""
 
@@ -41,8 +43,8 @@ def _places(registers: tuple[Register, ...], of: str = "run") -> list[tuple[Regi
 
 
 RUN_TABLE: Final = by_facet(_places(facts.RUN))
-JOB_TABLE: Final = by_facet(_places(facts.RUN, "job"))
-DATASET_TABLE: Final = by_facet(_places(facts.DATASET))
+JOB_TABLE: Final = by_facet([*_places(facts.RUN, "job"), *_places(facts.JOB_ENTITY)])
+DATASET_TABLE: Final = by_facet(_places((*facts.DATASET, *facts.DATASET_ENTITY, *facts.DATASET_NAMES)))
 
 
 def _looked_at(table: Table) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def _looked_at(table: Table) -> dict[str, Any]:
     return facets
 
 
+_LISTS: Final = {facet: _AS_TEXT[facet] for facet in ("ownership", "tags")}
 _DATASET_FACETS: Final = (
     _looked_at(DATASET_TABLE) | {ASSERTIONS_FACET: {"_deleted": True, "assertions": True}} | _AS_TEXT
 )
@@ -61,9 +64,10 @@ _DATASET: Final = dict.fromkeys(("namespace", "name"), True) | dict.fromkeys(
     ("facets", "inputFacets", "outputFacets"), _DATASET_FACETS
 )
 LOOKED_AT: Final[dict[str, Any]] = {
-    **dict.fromkeys(("eventTime", "eventType", "producer", "dataset"), True),
+    **dict.fromkeys(("eventTime", "eventType", "producer"), True),
     "run": {"runId": True, "facets": _looked_at(RUN_TABLE) | {TESTS_FACET: {"tests": True}}},
-    "job": {"namespace": True, "name": True, "facets": _looked_at(JOB_TABLE)},
+    "job": {"namespace": True, "name": True, "facets": _looked_at(JOB_TABLE) | _LISTS},
+    "dataset": _DATASET,
     "inputs": _DATASET,
     "outputs": _DATASET,
 }

@@ -1,7 +1,7 @@
-"""The facts of runs and of their datasets that the digest keeps: one declaration, from which all else comes.
+"""The facts of runs, jobs and datasets that the digest keeps: one declaration, from which all else comes.
 
-From the two lists at the end come the members of a sighting, the columns of ol_run and ol_run_dataset with their
-comments, the merge in Python (`store/append/digest.py`) and in SQL (`store/definition/merge.py`), the columns that a
+From the lists at the end come the members of a sighting, the columns of ol_run, ol_run_dataset, ol_job and ol_dataset
+with their comments, the merge in Python (`store/append/`) and in SQL (`store/definition/merge.py`), the columns that a
 migration adds, and docs/digest.md; `read/rows.py` is held to them by a test. CONTRIBUTING.md shows how to add one.
 """
 
@@ -16,13 +16,22 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from .reading import (
+    catalog,
+    code_location,
     condition_type,
     count,
+    dataset_type,
+    documentation,
+    identifiers,
     job_type,
     lineage_edges,
     nominal_time,
+    owners,
     parent,
+    previous_name,
     schema_fields,
+    storage,
+    tags,
     text,
     whole,
 )
@@ -228,3 +237,104 @@ DATASET: Final = (
     ),
 )
 """What is kept of a dataset that a run reads or writes."""
+
+
+def _documented(since: int) -> tuple[Register, ...]:
+    """What people say of jobs and of datasets alike."""
+    return (
+        Register(
+            "documentation",
+            (
+                Fact("description", TEXT, "what it is, in words"),
+                Fact("description_type", TEXT, "content type of the description, such as text/markdown"),
+            ),
+            (Place("documentation", None, documentation),),
+            deletable=True,
+            since=since,
+        ),
+        _single(
+            "owners",
+            JSON,
+            "its owners: objects of name and type, in order",
+            Place("ownership", "owners", owners),
+            deletable=True,
+            since=since,
+        ),
+        _single(
+            "tags",
+            JSON,
+            "its tags: objects of key, value, source and field, in order",
+            Place("tags", "tags", tags),
+            deletable=True,
+            since=since,
+        ),
+    )
+
+
+JOB_ENTITY: Final = (
+    *_documented(since=4),
+    Register(
+        "kind",
+        (
+            Fact("processing_type", TEXT, "BATCH, STREAMING, …"),
+            Fact("integration", TEXT, "SPARK, AIRFLOW, DBT, …"),
+            Fact("job_type", TEXT, "QUERY, TASK, DAG, MODEL, …"),
+        ),
+        (Place("jobType", None, job_type),),
+        deletable=True,
+        since=4,
+    ),
+    _single(
+        "source_code_location",
+        TEXT,
+        "where its source code is: a URL",
+        Place("sourceCodeLocation", None, code_location),
+        deletable=True,
+        since=4,
+    ),
+)
+"""What is kept of a job itself."""
+
+DATASET_ENTITY: Final = (
+    *_documented(since=4),
+    Register(
+        "type",
+        (
+            Fact("dataset_type", TEXT, "TABLE, VIEW, TOPIC, MODEL, …"),
+            Fact("dataset_sub_type", TEXT, "MATERIALIZED, EXTERNAL, …"),
+        ),
+        (Place("datasetType", None, dataset_type),),
+        deletable=True,
+        since=4,
+    ),
+    Register(
+        "storage",
+        (
+            Fact("storage_layer", TEXT, "delta, iceberg, …"),
+            Fact("file_format", TEXT, "parquet, orc, csv, …"),
+        ),
+        (Place("storage", None, storage),),
+        deletable=True,
+        since=4,
+    ),
+    Register(
+        "catalog",
+        (
+            Fact("catalog_framework", TEXT, "hive, iceberg, delta, …"),
+            Fact("catalog_type", TEXT, "hive, glue, jdbc, …"),
+            Fact("catalog_name", TEXT, "its name in the engine"),
+            Fact("catalog_uri", TEXT, "where the catalogue's metadata is"),
+            Fact("warehouse_uri", TEXT, "where the catalogue's data is"),
+        ),
+        (Place("catalog", None, catalog),),
+        deletable=True,
+        since=4,
+    ),
+)
+"""What is kept of a dataset itself, whoever reads or writes it."""
+
+DATASET_NAMES: Final = (
+    Register("symlinks", (), (Place("symlinks", "identifiers", identifiers),), deletable=True, since=4),
+    Register("renamed_from", (), (Place("lifecycleStateChange", None, previous_name),), deletable=True, since=4),
+)
+"""Which names are said to be one dataset's: no columns, but rows of ol_dataset_name."""

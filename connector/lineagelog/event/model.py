@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         namespace: str
         name: str
         deleted: frozenset[str] = frozenset()
+        entity: EntitySighting | None = None
 
         def __init__(self, direction: str, namespace: str, name: str, **carried: Any) -> None: ...
         def __getattr__(self, member: str) -> Any: ...
@@ -79,16 +80,31 @@ else:
             *(("direction", str), ("namespace", str), ("name", str)),
             *_carried(facts.DATASET),
             ("deleted", frozenset[str], frozenset()),
+            ("entity", Any, None),
         ],
         frozen=True,
         gc=False,
         module=__name__,
     )
-    DatasetSighting.__doc__ = """What one run event says of one of its datasets: one contribution to ol_run_dataset.
+    DatasetSighting.__doc__ = """What one event says of one of its datasets: of a run event, one contribution to a row.
 
-    ``direction`` is ``I`` or ``O``, ``deleted`` the names of the members that the event deletes (``_deleted``). The
-    other members are the registers of `facts.DATASET`: those of contents have the canonical JSON.
+    ``direction`` is ``I`` or ``O`` ('' in a dataset event), ``deleted`` the names of the members that the event deletes
+    (``_deleted``), ``entity`` what it says of the dataset itself. The other members are the registers of
+    `facts.DATASET`: those of contents have the canonical JSON.
     """
+
+
+class EntitySighting(Struct, frozen=True, gc=False):
+    """What one event says of a job or a dataset itself: one contribution to a row of ol_job or ol_dataset."""
+
+    values: tuple[Any, ...]
+    """The registers of `facts.JOB_ENTITY` or `facts.DATASET_ENTITY` in their order; None = not carried."""
+    deleted: frozenset[str] = frozenset()
+    """Names of the registers that the event deletes (`_deleted`)."""
+    symlinks: tuple[tuple[str, str], ...] = ()
+    """Names (namespace, name) that are said to be the dataset's, too."""
+    symlinks_deleted: bool = False
+    renamed_from: tuple[str, str] | None = None
 
 
 class AssertionResult(Struct, frozen=True, gc=False):
@@ -160,6 +176,8 @@ class Event(Struct, frozen=True, gc=False):
     datasets: tuple[DatasetSighting, ...] = ()
     assertions: tuple[AssertionResult, ...] = ()
     tests: tuple[TestResult, ...] = ()
+    job: EntitySighting | None = None
+    """What it says of its job itself."""
 
     @property
     def key(self) -> tuple[str, datetime, str, bytes]:

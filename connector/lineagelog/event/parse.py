@@ -11,9 +11,9 @@ from lineagelog import compiled
 from .canonical import mended
 from .decoding import Decoded, RefusedError, decode, decode_event
 from .facets import LOOKED_AT
-from .model import AssertionResult, DatasetSighting, Event, EventKind, Reason, Rejected, RunSighting, TestResult
+from .model import AssertionResult, Event, EventKind, Reason, Rejected, TestResult
 from .run_ids import MAX_RUN_ID, stored_run_id
-from .sightings import DatasetGatherer, Notices, limit_name, run_sighting, tests_of_run
+from .sightings import DatasetGatherer, Notices, limit_name, run_and_job, tests_of_run
 from .times import BadTimeError, parse_time
 
 __all__ = ["MAX_EVENT_TYPE", "MAX_RUN_ID", "Check", "decode", "identity", "parse"]
@@ -93,17 +93,17 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
             notices.note(decoded.notice, *place)
     namespace, name = _job(tree.get("job"), kind)
     run_id = event_type = ""
-    run: RunSighting | None = None
-    datasets: tuple[DatasetSighting, ...] = ()
     assertions: tuple[AssertionResult, ...] = ()
     tests: tuple[TestResult, ...] = ()
     if kind is EventKind.RUN:
         run_id = _run_id(tree["run"].get("runId"))
         event_type = _event_type(tree.get("eventType"), notices)
-        run = run_sighting(tree, event_type, notices)
-        gathered = DatasetGatherer(tree, event_type, notices)
-        datasets, assertions = gathered.sightings(), tuple(gathered.assertions)
         tests = tests_of_run(tree, event_type, notices)
+    run, job = run_and_job(tree, event_type, notices)
+    gathered = DatasetGatherer(tree, event_type, notices)
+    datasets = gathered.sightings()
+    if kind is EventKind.RUN:
+        assertions = tuple(gathered.assertions)
     producer = tree.get("producer")
     return Event(
         kind,
@@ -121,6 +121,7 @@ def _event(tree: dict[str, Any], decoded: Decoded) -> Event:
         datasets,
         assertions,
         tests,
+        job,
     )
 
 

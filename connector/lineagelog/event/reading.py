@@ -15,6 +15,11 @@ _LONG_MAX: Final = 2**63 - 1
 _REMEMBERED: Final = 64 * 1024
 """Bytes of column lineage whose order is remembered."""
 
+MAX_NAME: Final = 64 * 1024
+"""Bytes of a name or a namespace."""
+MAX_IDENTIFIERS: Final = 1_000
+"""Identifiers of one symlinks facet that reach the digest."""
+
 
 class UnreadableError(ValueError):
     """Something is there that is not what its place asks for; the event stays, and what could be read counts.
@@ -195,3 +200,102 @@ def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """None where nothing is carried. An empty text is nothing: registers that compare as equal must be equal."""
     carried = tuple([value or None for value in values])
     return None if carried.count(None) == len(carried) else carried
+
+
+def documentation(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Description and content type of a documentation facet; without a description it says nothing."""
+    description = _said(facet, "description")
+    return None if description is None else (description, _said(facet, "contentType"))
+
+
+def owners(value: Any) -> bytes | None:
+    """The owners of an ownership facet that have a name, each once, canonical and in order."""
+    return _set_of_text(value, *_OWNER) if type(value) is bytes else _set_of(value, *_OWNER)
+
+
+def tags(value: Any) -> bytes | None:
+    """The tags of a tags facet that have a key, each once, canonical and in order."""
+    return _set_of_text(value, *_TAG) if type(value) is bytes else _set_of(value, *_TAG)
+
+
+def code_location(facet: dict[str, Any]) -> str | None:
+    """The URL of a sourceCodeLocation facet; where it has none, the repository's with the path in it."""
+    if (url := _said(facet, "url")) is not None:
+        return url
+    parts = [part for part in (_said(facet, "repoUrl"), _said(facet, "path")) if part is not None]
+    return "/".join(parts) or None
+
+
+def dataset_type(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Type and sub-type of a datasetType facet."""
+    return _unless_empty((_said(facet, "datasetType"), _said(facet, "subType")))
+
+
+def storage(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Layer and file format of a storage facet."""
+    return _unless_empty((_said(facet, "storageLayer"), _said(facet, "fileFormat")))
+
+
+def catalog(facet: dict[str, Any]) -> tuple[str | None, ...] | None:
+    """Framework, type, name, metadata and warehouse of a catalog facet."""
+    members = ("framework", "type", "name", "metadataUri", "warehouseUri")
+    return _unless_empty(tuple([_said(facet, member) for member in members]))
+
+
+def identifiers(value: Any) -> tuple[tuple[str, str], ...] | None:
+    """Namespace and name of each identifier of a symlinks facet that can be one, each once."""
+    if type(value) is not list:
+        raise UnreadableError(("not_an_array", ""))
+    found = [_identifier(entry) for entry in value[:MAX_IDENTIFIERS]]
+    return tuple(dict.fromkeys(name for name in found if name is not None)) or None
+
+
+def previous_name(facet: dict[str, Any]) -> tuple[str, str] | None:
+    """Namespace and name before, of a lifecycleStateChange facet that tells of a renaming."""
+    change = facet.get("lifecycleStateChange")
+    if type(change) is not str or change.upper() != "RENAME" or facet.get("previousIdentifier") is None:
+        return None
+    if (name := _identifier(facet["previousIdentifier"])) is None:
+        raise UnreadableError(("not_a_name", ""))
+    return name
+
+
+def _identifier(entry: Any) -> tuple[str, str] | None:
+    if type(entry) is not dict or (name := _said(entry, "name")) is None:
+        return None
+    namespace = text_or_none(entry, "namespace") or ""
+    too_long = max(len(name.encode()), len(namespace.encode())) > MAX_NAME
+    return None if too_long else (namespace, name)
+
+
+def _said(facet: dict[str, Any], name: str) -> str | None:
+    """A member that is a text and not empty: '' and nothing could not be told apart in a comparison."""
+    return text_or_none(facet, name) or None
+
+
+def _set_of(value: Any, needed: str, members: tuple[str, ...]) -> bytes | None:
+    """The objects of an array, of which one member is needed, as a set; an empty one says nothing."""
+    if type(value) is not list:
+        raise UnreadableError(("not_an_array", ""))
+    entries = [entry for entry in value if type(entry) is dict and _said(entry, needed) is not None]
+    return _set_of_texts(
+        tuple([tuple([text_or_none(entry, member) for member in members]) for entry in entries]), members
+    )
+
+
+@lru_cache(maxsize=4096)
+def _set_of_texts(entries: tuple[tuple[str | None, ...], ...], members: tuple[str, ...]) -> bytes | None:
+    """They come again with every event."""
+    found = sorted({tuple([said or "" for said in entry]) for entry in entries})
+    rows = [{name: said for name, said in zip(members, row, strict=True) if said} for row in found]
+    return canonical(rows) if rows else None
+
+
+_OWNER: Final = ("name", ("name", "type"))
+_TAG: Final = ("key", ("key", "value", "source", "field"))
+
+
+@lru_cache(maxsize=4096)
+def _set_of_text(value: bytes, needed: str, members: tuple[str, ...]) -> bytes | None:
+    """The same of a text that a scanner has at hand: it comes again with every event."""
+    return _set_of(orjson.loads(value), needed, members)

@@ -1,4 +1,4 @@
-"""What a run event says of its run, its datasets, its assertions and its tests."""
+"""What an event says of its run, its job, its datasets, its assertions and its tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, Final
 from lineagelog.spec.paths import json_path
 
 from . import facets as table
+from . import facts
 from .decoding import RefusedError
-from .model import AssertionResult, DatasetSighting, Notice, Reason, RunSighting, TestResult
-from .reading import UnreadableError, boolean, params, said, text_or_none
+from .model import AssertionResult, DatasetSighting, EntitySighting, Notice, Reason, RunSighting, TestResult
+from .reading import MAX_NAME, UnreadableError, boolean, params, said, text_or_none
 
-MAX_NAME: Final = 64 * 1024
-"""Bytes of a name or a namespace."""
 MAX_DATASETS: Final = 10_000
 """Entries of ``inputs`` and ``outputs`` together that reach the digest. Not a setting: the digest is a function of the
 events, also where several programs write it."""
@@ -28,6 +27,8 @@ _CONTAINER_SIDE: Final = {"inputFacets": "input", "outputFacets": "output", "fac
 _RUN: Final = ("run",)
 _SKIPPED: Final = frozenset(("skip", "skipped"))
 _NONE: Final = frozenset[str]()
+JOB_MEMBERS: Final = tuple([register.member for register in facts.JOB_ENTITY])
+DATASET_MEMBERS: Final = tuple([register.member for register in (*facts.DATASET_ENTITY, *facts.DATASET_NAMES)])
 
 type Found = dict[str, Any]
 """Members of a sighting, as they are found."""
@@ -44,16 +45,37 @@ class Notices(list[Notice]):
             self.append(Notice(code, json_path(place)))
 
 
-def run_sighting(tree: dict[str, Any], event_type: str, notices: Notices) -> RunSighting:
-    """What the event says of its run, itself and by the facets of run and job."""
+def run_and_job(
+    tree: dict[str, Any], event_type: str, notices: Notices
+) -> tuple[RunSighting | None, EntitySighting | None]:
+    """What the event says of its run, itself and by the facets of run and job; and what of its job itself."""
     found: Found = {}
     for member, lines in (("run", table.RUN_TABLE), ("job", table.JOB_TABLE)):
-        facets = tree[member].get("facets")
+        facets = (tree.get(member) or {}).get("facets")
         if facets is not None and _is_object(facets, notices, (member,), "facets"):
             _look_up(facets, lines, found, {}, notices, (member, "facets"))
     if "deleted" in found:
         found["deleted"] = found["deleted"].difference(found)
-    return RunSighting(event_type if event_type in STATUSES else "OTHER", **found)
+    job = _entity(found, JOB_MEMBERS)
+    if tree.get("run") is None:
+        return None, job
+    return RunSighting(event_type if event_type in STATUSES else "OTHER", **found), job
+
+
+def _entity(found: Found, members: tuple[str, ...]) -> EntitySighting | None:
+    """Take what is said of the thing itself out of ``found``; None = nothing."""
+    deleted: frozenset[str] = found.get("deleted", _NONE)
+    if found.keys().isdisjoint(members) and deleted.isdisjoint(members):
+        return None
+    own = {member: found.pop(member, None) for member in members}
+    if deleted:
+        found["deleted"] = deleted.difference(members)
+        if not found["deleted"]:
+            del found["deleted"]
+    symlinks, renamed_from = own.pop("symlinks", None), own.pop("renamed_from", None)
+    return EntitySighting(
+        tuple(own.values()), deleted.intersection(own), symlinks or (), "symlinks" in deleted, renamed_from
+    )
 
 
 class DatasetGatherer:
@@ -68,6 +90,8 @@ class DatasetGatherer:
         self._seen: dict[Any, int] = {}
         self._named: dict[Any, int] = {}
         self._sightings: dict[tuple[str, str, str], Found] = {}
+        if type(own := tree.get("dataset")) is dict and tree.get("run") is None and tree.get("job") is None:
+            self._add("", own, ("facets",), ("dataset",))
         rooms = _rooms(*(tree.get(side) for side, _, _ in _SIDES))
         for (side, direction, containers), room in zip(_SIDES, rooms, strict=True):
             entries = tree.get(side)
@@ -77,9 +101,13 @@ class DatasetGatherer:
 
     def sightings(self) -> tuple[DatasetSighting, ...]:
         """The sightings, in the order of the first entry of each."""
-        return tuple([DatasetSighting(*key, **found) for key, found in self._sightings.items()])
+        sightings = []
+        for key, found in self._sightings.items():
+            entity = _entity(found, DATASET_MEMBERS)
+            sightings.append(DatasetSighting(*key, entity=entity, **found))
+        return tuple(sightings)
 
-    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, str], place: Place) -> None:
+    def _add(self, direction: str, entry: dict[str, Any], containers: tuple[str, ...], place: Place) -> None:
         names = _names(entry, self._notices, place)
         if names is None:
             return

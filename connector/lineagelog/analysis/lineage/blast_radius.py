@@ -27,6 +27,8 @@ class Reach(Struct, frozen=True, kw_only=True):
     last_seen: datetime
     runs: int
     run_ids: list[str]
+    other_version: bool
+    """All these runs named another version of a dataset than the bad one, or read what came of such a run."""
 
 
 def judge(row: Reach) -> Finding:
@@ -39,6 +41,8 @@ def judge(row: Reach) -> Finding:
         subject = Subject("job", row.job_namespace or None, row.job_name)
         deed = "and wrote nothing that was not bad already"
     runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
+    if row.other_version:
+        deed += ", naming another version than the bad one"
     return Finding(
         subject=subject,
         change="reached",
@@ -47,7 +51,7 @@ def judge(row: Reach) -> Finding:
         expected="untouched",
         score=float(row.depth),
         n=row.runs,
-        severity=Severity.HIGH if row.depth == 1 else Severity.MEDIUM,
+        severity=Severity.LOW if row.other_version else Severity.HIGH if row.depth == 1 else Severity.MEDIUM,
         first_seen=row.first_seen,
         last_seen=row.last_seen,
         run_ids=tuple(row.run_ids),
@@ -58,6 +62,7 @@ def judge(row: Reach) -> Finding:
             "job_name": row.job_name,
             "from_namespace": row.from_namespace or None,
             "from_name": row.from_name,
+            "other_version": row.other_version,
         },
     )
 

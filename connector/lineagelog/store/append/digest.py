@@ -20,6 +20,8 @@ from lineagelog.event.model import DatasetSighting, Event, RunSighting
 from lineagelog.event.times import to_microseconds
 from lineagelog.store.definition.merge import STATUS_RANK
 
+from .entities import Entities
+
 _content_key = lru_cache(maxsize=4096)(content_key)
 """Schemas and lineage come again with every run; hashing them anew would cost more than finding them."""
 
@@ -227,7 +229,7 @@ class DatasetRow:
 
 
 class Digest:
-    """The rows that a set of run events adds up to."""
+    """The rows that a set of events adds up to."""
 
     def __init__(self) -> None:
         self.runs: dict[tuple[str, str, str], RunRow] = {}
@@ -237,17 +239,20 @@ class Digest:
         self.tests: dict[bytes, tuple[Any, ...]] = {}
         self.schemas: dict[bytes, bytes] = {}
         self.lineages: dict[bytes, bytes] = {}
+        self.entities = Entities()
+        """Jobs and datasets themselves."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Digest:
-        """Fold events; those of other kinds say nothing here."""
+        """Fold events."""
         digest = cls()
         for event in events:
             digest.add(event)
         return digest
 
     def add(self, event: Event) -> None:
-        """Merge what one event says into the rows."""
+        """Merge what one event says into the rows; those of other kinds than run events say nothing of runs."""
+        self.entities.add(event)
         sighting = event.run
         if sighting is None:
             return

@@ -38,6 +38,7 @@ from lineagelog.store.definition.partitions import advisory_key
 from lineagelog.store.definition.schema import LogStoreSchema, sql, sql_numbered
 
 from .digest import Digest
+from .entities import Keyed
 
 COPY_FROM: Final = 100
 """From this many events on COPY beats INSERT: it skips the tuple store of unnest and inserts rows page-wise."""
@@ -122,6 +123,11 @@ class BatchWriter:
         )
         self._insert_lineages = rows(
             schema.insert_lineage_versions(), tables.LINEAGE_VERSION_TABLE, columns.LINEAGE_VERSION_COLUMNS
+        )
+        self._upsert_jobs = rows(schema.upsert_jobs(), tables.JOB_TABLE, columns.JOB_COLUMNS)
+        self._upsert_entities = rows(schema.upsert_datasets(), tables.DATASET_TABLE, columns.DATASET_COLUMNS)
+        self._upsert_names = rows(
+            schema.upsert_dataset_names(), tables.DATASET_NAME_TABLE, columns.DATASET_NAME_COLUMNS
         )
         self._copy_events = schema.copy_events()
         self._copied = [*self._insert_events.kinds, column_type(schema.t(tables.EVENT_TABLE).c.arrival.type)]
@@ -247,7 +253,19 @@ class BatchWriter:
             self._insert_schemas.add(pipeline, list(schemas.items()))
         if lineages:
             self._insert_lineages.add(pipeline, list(lineages.items()))
+        # last of all: writers meet on these rows most, and each holds them until its COMMIT
+        self.write_entities(pipeline, *digest.entities.rows())
         return schemas, lineages
+
+    def write_entities(self, pipeline: StatementPipeline, jobs: Keyed, datasets: Keyed, names: Keyed) -> None:
+        """Join rows of ol_job, ol_dataset and ol_dataset_name, given by their keys."""
+        if jobs:
+            self._upsert_jobs.add(pipeline, [(key, *row) for key, row in jobs.items()])
+        if datasets:
+            self._upsert_entities.add(pipeline, [(key, *row) for key, row in datasets.items()])
+        if names:
+            rows = [(key, *row, _name_key(*row[1:3]), _name_key(*row[3:5])) for key, row in names.items()]
+            self._upsert_names.add(pipeline, rows)
 
 
 def _first_column(result: PGresult) -> list[Any]:

@@ -22,6 +22,9 @@ _WRITE: Final = (
     "insert_test",
     "insert_schema_version",
     "insert_lineage_version",
+    "upsert_job",
+    "upsert_dataset",
+    "upsert_dataset_name",
 )
 _WINDOW: Final = (
     "runs_in_window",
@@ -100,11 +103,12 @@ def _named(schema: LogStoreSchema, names: Iterable[str]) -> list[str]:
 
 
 def _purge(schema: LogStoreSchema) -> list[str]:
-    names = ("retention_floor", "events", "assertions", "tests", "run_datasets", "runs")
+    names = ("retention_floor", "events", "assertions", "tests", "run_datasets", "runs", *_PURGED_ENTITIES)
     statements = zip(names, schema.purge(), strict=True)
     return [_commented(f"purge {name}", _PURGE_TEXTS[name], statement) for name, statement in statements]
 
 
+_PURGED_ENTITIES: Final = ("jobs", "dataset_names", "datasets")
 _PURGE_TEXTS: Final = {
     "retention_floor": "Remember the cut-off, so that older events that arrive later are not stored.",
     "events": "Delete the raw events, but those that a target of forwarding has not got yet.",
@@ -112,6 +116,9 @@ _PURGE_TEXTS: Final = {
     "tests": "Delete the tests.",
     "run_datasets": "Delete the datasets of runs that are over, unless another job shares the run id.",
     "runs": "Delete the runs whose last event is older.",
+    "jobs": "Delete the jobs whose last event is older.",
+    "dataset_names": "Delete what was said of the names of such datasets.",
+    "datasets": "Delete the datasets whose last event is older.",
 }
 
 

@@ -139,3 +139,26 @@ def _register_merge(
     time = case((x_wins, effective(x)), else_=effective(d))
     won = case((x_wins, x[value]), else_=d[value])
     return {value: won, at: case((won.is_(None), time), else_=func.nullif(time, event_time))}
+
+
+def entity_merge(table: Table, x: Columns, registers: tuple[Register, ...]) -> dict[str, ColumnElement[Any]]:
+    """What an upsert of ol_job or ol_dataset sets."""
+    d = table.c
+    merged: dict[str, ColumnElement[Any]] = {
+        "first_seen": func.least(d.first_seen, x.first_seen),
+        "last_seen": func.greatest(d.last_seen, x.last_seen),
+    }
+    for register in registers:
+        newer = _newer(d, x, register)
+        for name, _, _ in register.columns:
+            merged[name] = case((newer, x[name]), else_=d[name])
+    return merged
+
+
+def said_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
+    """What an upsert of ol_dataset_name sets."""
+    d = table.c
+    return {
+        "first_said": func.least(d.first_said, x.first_said),
+        "last_said": func.greatest(d.last_said, x.last_said),
+    }

@@ -145,18 +145,50 @@ def _results(name: str, of: tuple[str, ...], own: tuple[str, ...], table: Qualif
     )
 
 
-_FACTS: Final = {tables.RUN_TABLE: facts.RUN, tables.RUN_DATASET_TABLE: facts.DATASET}
+def _entities(table: Qualified) -> tuple[str, ...]:
+    """Jobs and datasets by their names, as far as the runs' rows tell: `store rebuild` finds the rest in the events.
+
+    Who writes and reads runs may write and read them.
+    """
+    new = (tables.JOB_TABLE, tables.DATASET_TABLE, tables.DATASET_NAME_TABLE)
+    privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    job, dataset = table(tables.JOB_TABLE), table(tables.DATASET_TABLE)
+    return (
+        *(same_rights(table, tables.RUN_TABLE, name, privileges) for name in new),
+        (
+            f"INSERT INTO {job} (job_key, job_namespace, job_name, first_seen, last_seen) "
+            "SELECT job_key, min(job_namespace), min(job_name), min(first_event_time), max(last_event_time) "
+            f"FROM {table(tables.RUN_TABLE)} GROUP BY job_key ORDER BY job_key ON CONFLICT DO NOTHING"
+        ),
+        (
+            f"INSERT INTO {dataset} (dataset_key, dataset_namespace, dataset_name, first_seen, last_seen) "
+            "SELECT dataset_key, min(dataset_namespace), min(dataset_name), min(event_time), max(event_time) "
+            f"FROM {table(tables.RUN_DATASET_TABLE)} GROUP BY dataset_key ORDER BY dataset_key ON CONFLICT DO NOTHING"
+        ),
+    )
+
+
+_FACTS: Final = {
+    tables.RUN_TABLE: facts.RUN,
+    tables.RUN_DATASET_TABLE: facts.DATASET,
+    tables.JOB_TABLE: facts.JOB_ENTITY,
+    tables.DATASET_TABLE: facts.DATASET_ENTITY,
+}
+_MADE: Final = {tables.JOB_TABLE: 4, tables.DATASET_TABLE: 4}
+"""The version that brought a table, with its columns."""
 _FACTS_DESCRIBED: Final = 3
 """The version from which on the columns of facts have comments."""
 
 
 def _with_facts(version: int, own: tuple[Step, ...]) -> Iterator[Step]:
     """The steps of a version: the columns of its facts, one table at a time, so that no two locks are held; its own."""
-    new = {name: [r for r in registers if r.since == version] for name, registers in _FACTS.items()}
+    new = {
+        name: [r for r in registers if r.since == version > _MADE.get(name, 1)] for name, registers in _FACTS.items()
+    }
     for name, registers in new.items():
         if registers:
             yield Step(version, f"facts of {name}", partial(_facts_added, name, registers), is_last=False)
-        if version == _FACTS_DESCRIBED:
+        if version == _FACTS_DESCRIBED and name not in _MADE:
             old = [fact.name for r in _FACTS[name] if r.since < version for fact in r.columns]
             yield Step(version, f"comments of {name}", partial(_described, name=name, columns=old), is_last=False)
     brought = f"facts: {', '.join(r.name for found in new.values() for r in found)}"
@@ -185,6 +217,7 @@ _OWN: Final = {
         ),
     ),
     4: (
+        Step(4, "jobs, datasets and their names", _entities),
         Step(4, "outcomes of runs", _outcomes),
         Step(4, "results of assertions", partial(_results, tables.ASSERTION_TABLE, tables.ASSERTION_RESULT, ("side",))),
         Step(4, "results of tests", partial(_results, tables.TEST_TABLE, tables.TEST_RESULT, ())),

@@ -56,7 +56,7 @@ from lineagelog.postgres.connection import SEARCH_PATH
 from lineagelog.postgres.database import Database
 
 from . import migrations, tables
-from .merge import report_told, run_dataset_merge, run_merge
+from .merge import entity_merge, report_told, run_dataset_merge, run_merge, said_merge
 from .tables import Time
 
 MAX_NAME_BYTES: Final = 63
@@ -308,6 +308,29 @@ class LogStoreSchema:
         table = self.t(table_name)
         return {name: _parameter(name, table.c[name].type) for name in names}
 
+    def upsert_job(self) -> Insert:
+        """Record a job. Parameters: JOB_PARAMETERS, those of JSONB as JSON text.
+
+        ``X_at`` is the event's time if the event carries X or deletes it (then X is NULL), else NULL.
+        """
+        values: dict[str, Any] = self._parameters(tables.JOB_TABLE, JOB_PARAMETERS)
+        values["job_key"] = key_of(*(_text(name) for name in ("job_namespace", "job_name")))
+        return self._upsert_job(insert(self.t(tables.JOB_TABLE)).values(values).inline())
+
+    def upsert_dataset(self) -> Insert:
+        """Record a dataset. Parameters: DATASET_PARAMETERS, those of JSONB as JSON text; ``X_at`` as for a job."""
+        values: dict[str, Any] = self._parameters(tables.DATASET_TABLE, DATASET_PARAMETERS)
+        values["dataset_key"] = key_of(*(_text(name) for name in ("dataset_namespace", "dataset_name")))
+        return self._upsert_dataset(insert(self.t(tables.DATASET_TABLE)).values(values).inline())
+
+    def upsert_dataset_name(self) -> Insert:
+        """Record that names are said to be one dataset's. Parameters: DATASET_NAME_PARAMETERS."""
+        values: dict[str, Any] = self._parameters(tables.DATASET_NAME_TABLE, DATASET_NAME_PARAMETERS)
+        values["dataset_name_key"] = key_of(*(_text(name) for name in DATASET_NAME_PARAMETERS[:7]))
+        values["dataset_key"] = key_of(*(_text(name) for name in ("dataset_namespace", "dataset_name")))
+        values["other_key"] = key_of(*(_text(name) for name in ("other_namespace", "other_name")))
+        return self._upsert_dataset_name(insert(self.t(tables.DATASET_NAME_TABLE)).values(values).inline())
+
     # --- writing: many rows at once ---------------------------------------------------------------------------------
 
     def insert_events(self) -> ReturningInsert[Any]:
@@ -353,6 +376,18 @@ class LogStoreSchema:
         """As insert_lineage_version, for arrays."""
         statement = self._insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS)
         return self._renew_content(statement, "lineage_hash")
+
+    def upsert_jobs(self) -> Insert:
+        """As upsert_job, for arrays of rows with their keys, each key once."""
+        return self._upsert_job(self._insert_rows(tables.JOB_TABLE, JOB_COLUMNS))
+
+    def upsert_datasets(self) -> Insert:
+        """As upsert_dataset, for arrays of rows with their keys, each key once."""
+        return self._upsert_dataset(self._insert_rows(tables.DATASET_TABLE, DATASET_COLUMNS))
+
+    def upsert_dataset_names(self) -> Insert:
+        """As upsert_dataset_name, for arrays of rows with their keys, each key once."""
+        return self._upsert_dataset_name(self._insert_rows(tables.DATASET_NAME_TABLE, DATASET_NAME_COLUMNS))
 
     def known_events(self) -> Select[Any]:
         """The hashes of those events that are already stored.
@@ -401,6 +436,21 @@ class LogStoreSchema:
             where=report_told(table.c, x, told),
         )
 
+    def _upsert_job(self, statement: Insert) -> Insert:
+        table = self.t(tables.JOB_TABLE)
+        merge = entity_merge(table, statement.excluded, facts.JOB_ENTITY)
+        return statement.on_conflict_do_update(index_elements=[table.c.job_key], set_=merge)
+
+    def _upsert_dataset(self, statement: Insert) -> Insert:
+        table = self.t(tables.DATASET_TABLE)
+        merge = entity_merge(table, statement.excluded, facts.DATASET_ENTITY)
+        return statement.on_conflict_do_update(index_elements=[table.c.dataset_key], set_=merge)
+
+    def _upsert_dataset_name(self, statement: Insert) -> Insert:
+        table = self.t(tables.DATASET_NAME_TABLE)
+        merge = said_merge(table, statement.excluded)
+        return statement.on_conflict_do_update(index_elements=[table.c.dataset_name_key], set_=merge)
+
     # --- purging ----------------------------------------------------------------------------------------------------
 
     def purge(self) -> list[ClauseElement]:
@@ -431,6 +481,16 @@ class LogStoreSchema:
                 ~exists().where(same_run, run.c.last_event_time >= cutoff),
             ),
             delete(run).where(*self.run_is_over(cutoff)),
+            *self._purge_entities(cutoff),
+        ]
+
+    def _purge_entities(self, cutoff: ColumnElement[datetime]) -> list[ClauseElement]:
+        job, dataset, name = (self.t(n) for n in (tables.JOB_TABLE, tables.DATASET_TABLE, tables.DATASET_NAME_TABLE))
+        gone = exists().where(dataset.c.dataset_key == name.c.dataset_key, dataset.c.last_seen < cutoff)
+        return [
+            delete(job).where(job.c.last_seen < cutoff),
+            delete(name).where(gone),
+            delete(dataset).where(dataset.c.last_seen < cutoff),
         ]
 
     def run_is_over(self, cutoff: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ...]:
@@ -693,6 +753,28 @@ TEST_PARAMETERS: Final = (*_TEST_IDENTITY, *_TEST_TOLD)
 TEST_COLUMNS: Final = ("test_key", *TEST_PARAMETERS, "result_key")
 SCHEMA_VERSION_COLUMNS: Final = ("schema_hash", "fields")
 LINEAGE_VERSION_COLUMNS: Final = ("lineage_hash", "edges")
+
+
+def _entity_values(registers: tuple[facts.Register, ...]) -> tuple[str, ...]:
+    return ("first_seen", "last_seen", *(fact.name for register in registers for fact in register.columns))
+
+
+JOB_PARAMETERS: Final = ("job_namespace", "job_name", *_entity_values(facts.JOB_ENTITY))
+JOB_COLUMNS: Final = ("job_key", *JOB_PARAMETERS)
+DATASET_PARAMETERS: Final = ("dataset_namespace", "dataset_name", *_entity_values(facts.DATASET_ENTITY))
+DATASET_COLUMNS: Final = ("dataset_key", *DATASET_PARAMETERS)
+DATASET_NAME_PARAMETERS: Final = (
+    "kind",
+    "dataset_namespace",
+    "dataset_name",
+    "other_namespace",
+    "other_name",
+    "job_namespace",
+    "job_name",
+    "first_said",
+    "last_said",
+)
+DATASET_NAME_COLUMNS: Final = ("dataset_name_key", *DATASET_NAME_PARAMETERS, "dataset_key", "other_key")
 
 
 def sql(statement: ClauseElement) -> str:

@@ -42,6 +42,9 @@ ASSERTION_TABLE: Final = "ol_assertion"
 TEST_TABLE: Final = "ol_test"
 SCHEMA_VERSION_TABLE: Final = "ol_schema_version"
 LINEAGE_VERSION_TABLE: Final = "ol_lineage_version"
+JOB_TABLE: Final = "ol_job"
+DATASET_TABLE: Final = "ol_dataset"
+DATASET_NAME_TABLE: Final = "ol_dataset_name"
 DEAD_LETTER_TABLE: Final = "ol_dead_letter"
 STORE_TABLE: Final = "ol_store"
 TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
@@ -57,6 +60,9 @@ DATA_TABLES: Final = (
     TEST_TABLE,
     SCHEMA_VERSION_TABLE,
     LINEAGE_VERSION_TABLE,
+    JOB_TABLE,
+    DATASET_TABLE,
+    DATASET_NAME_TABLE,
     DEAD_LETTER_TABLE,
 )
 """The tables that what is received goes to."""
@@ -108,6 +114,9 @@ def build(schema_name: str) -> MetaData:
     _assertion(metadata)
     _test(metadata)
     _content(metadata)
+    _job(metadata)
+    _dataset(metadata)
+    _dataset_name(metadata)
     _dead_letter(metadata)
     _store(metadata)
     _token(metadata)
@@ -318,6 +327,81 @@ def _content(metadata: MetaData) -> None:
         Column("edges", JSONB, nullable=False, comment="members fields and dataset of the columnLineage facet"),
         comment="the column lineage of a dataset, once per content",
     )
+
+
+def _job(metadata: MetaData) -> None:
+    Table(
+        JOB_TABLE,
+        metadata,
+        Column("job_key", Uuid, primary_key=True, autoincrement=False, comment="hash of job_namespace, job_name"),
+        Column("job_namespace", Name, nullable=False, comment="'' = none"),
+        Column("job_name", Name, nullable=False),
+        *_seen(),
+        *carried(facts.JOB_ENTITY),
+        comment="each job that an event was of; (NULL, X_at) was deleted then",
+        postgresql_with={"fillfactor": 60},
+    )
+
+
+def _dataset(metadata: MetaData) -> None:
+    Table(
+        DATASET_TABLE,
+        metadata,
+        Column(
+            "dataset_key",
+            Uuid,
+            primary_key=True,
+            autoincrement=False,
+            comment="hash of dataset_namespace, dataset_name",
+        ),
+        Column("dataset_namespace", Name, nullable=False, comment="'' = none"),
+        Column("dataset_name", Name, nullable=False),
+        *_seen(),
+        *carried(facts.DATASET_ENTITY),
+        comment="each dataset by the name that an event gave it; (NULL, X_at) was deleted then",
+        postgresql_with={"fillfactor": 60},
+    )
+
+
+def _seen() -> tuple[Column[Any], ...]:
+    return (
+        Column("first_seen", Time, nullable=False, comment="time of the earliest event with it"),
+        Column("last_seen", Time, nullable=False, comment="time of the latest event with it"),
+    )
+
+
+def _dataset_name(metadata: MetaData) -> None:
+    table = Table(
+        DATASET_NAME_TABLE,
+        metadata,
+        Column(
+            "dataset_name_key",
+            Uuid,
+            primary_key=True,
+            autoincrement=False,
+            comment="hash of kind, the dataset's, the other and the job's namespace and name",
+        ),
+        Column(
+            "kind",
+            Name,
+            nullable=False,
+            comment="symlink: it has the other name, too; rename: it had it until then; deleted: no symlink holds",
+        ),
+        Column("dataset_key", Uuid, nullable=False, comment="hash of dataset_namespace, dataset_name"),
+        Column("dataset_namespace", Name, nullable=False),
+        Column("dataset_name", Name, nullable=False),
+        Column("other_key", Uuid, nullable=False, comment="hash of other_namespace, other_name"),
+        Column("other_namespace", Name, nullable=False),
+        Column("other_name", Name, nullable=False),
+        Column("job_namespace", Name, nullable=False, comment="with job_name: who said so; '' = a dataset event"),
+        Column("job_name", Name, nullable=False),
+        Column("first_said", Time, nullable=False),
+        Column("last_said", Time, nullable=False),
+        comment="which names are said to be one dataset's, by whom and when; ol_identity() resolves them",
+        postgresql_with={"fillfactor": 60},
+    )
+    Index("ol_dataset_name_dataset", table.c.dataset_key)
+    Index("ol_dataset_name_other", table.c.other_key)
 
 
 def _dead_letter(metadata: MetaData) -> None:

@@ -1,9 +1,10 @@
 """Deletes what is older than a cut-off, in short transactions, while writers and readers go on.
 
 Order: the retention floor moves first, so that no writer brings anything older from then on; then whole months of raw
-events, the rest of the boundary month, assertions, tests, runs with their datasets, and at last the schema and lineage
-versions that nothing refers to any more. A purge that was interrupted is finished by the next one, whatever its
-cut-off: what lies before the floor is half gone, and goes as a whole.
+events, the rest of the boundary month, assertions, tests, runs with their datasets, then the schema and lineage
+versions that nothing refers to any more, and the jobs and datasets that no event is of any more. A purge that was
+interrupted is finished by the next one, whatever its cut-off: what lies before the floor is half gone, and goes as a
+whole.
 """
 
 from __future__ import annotations
@@ -53,13 +54,16 @@ class Purged(Struct, frozen=True):
     tests: int
     schema_versions: int
     lineage_versions: int
+    jobs: int = 0
+    datasets: int = 0
+    dataset_names: int = 0
     unforwarded: dict[str, int] = {}
     """Of the events, those that a target of forwarding has not got; by target."""
 
     @property
     def rows(self) -> int:
         """The number of all rows."""
-        contents = self.schema_versions + self.lineage_versions
+        contents = self.schema_versions + self.lineage_versions + self.jobs + self.datasets + self.dataset_names
         return self.events + self.runs + self.run_datasets + self.assertions + self.tests + contents
 
 
@@ -196,6 +200,8 @@ class _Purge:
         self._delete_runs()
         for name, key in _CONTENTS:
             self._delete_contents(name, key, epoch)
+        for name, key in _ENTITIES:
+            self._delete_entities(name, key)
         return self._purged(dropped, dry_run=False)
 
     def count(self) -> Purged:
@@ -217,6 +223,13 @@ class _Purge:
             if not moves:
                 count += f" AND {_OLDER}"
             self._add(name, int(self._row(count, self._parameters | {"epoch": epoch})[0]))
+        for name, key in _ENTITIES:
+            gone = f"FROM {self._table(name)} WHERE last_seen < %(cutoff)s"
+            self._add(name, self._number(f"SELECT count(*) {gone}"))
+            if name == tables.DATASET_TABLE:
+                said = self._table(tables.DATASET_NAME_TABLE)
+                number = self._number(f"SELECT count(*) FROM {said} WHERE dataset_key IN (SELECT {key} {gone})")
+                self._add(tables.DATASET_NAME_TABLE, number)
         self._connection.rollback()
         return self._purged(dropped, dry_run=True)
 
@@ -233,6 +246,9 @@ class _Purge:
             done(tables.TEST_TABLE, 0),
             done(tables.SCHEMA_VERSION_TABLE, 0),
             done(tables.LINEAGE_VERSION_TABLE, 0),
+            done(tables.JOB_TABLE, 0),
+            done(tables.DATASET_TABLE, 0),
+            done(tables.DATASET_NAME_TABLE, 0),
         )
 
     def _add(self, name: str, rows: int) -> None:
@@ -417,6 +433,36 @@ class _Purge:
 
             self._add(name, self._patiently(delete))
 
+    # --- jobs and datasets --------------------------------------------------------------------------------------------
+
+    def _delete_entities(self, name: str, key: str) -> None:
+        """Delete jobs or datasets that were last seen before the cut-off, and what was said of their names.
+
+        A writer that has one again brings an event from the floor on: its row is newer then, or made anew.
+        """
+        table, said = self._table(name), self._table(tables.DATASET_NAME_TABLE)
+        begin = UUID(int=0)
+
+        def delete() -> tuple[list[UUID], int]:
+            locked = (
+                f"SELECT {key} FROM {table} WHERE last_seen < %(cutoff)s AND {key} > %(from)s "
+                f"ORDER BY {key} LIMIT %(batch)s FOR UPDATE"
+            )
+            keys = [row[0] for row in self._connection.execute(locked, self._parameters | {"from": begin})]
+            self._connection.execute(f"DELETE FROM {table} WHERE {key} = ANY(%s)", (keys,))
+            if name != tables.DATASET_TABLE:
+                return keys, 0
+            gone = self._connection.execute(f"DELETE FROM {said} WHERE dataset_key = ANY(%s)", (keys,))
+            return keys, gone.rowcount
+
+        while True:
+            keys, names = self._patiently(delete)
+            if not keys:
+                return
+            begin = keys[-1]
+            self._add(tables.DATASET_NAME_TABLE, names)
+            self._add(name, len(keys))
+
     # --- statements -------------------------------------------------------------------------------------------------
 
     def _patiently[T](self, work: Callable[[], T]) -> T:
@@ -442,7 +488,9 @@ _OLDER: Final = "age(c.xmin) >= age(%(epoch)s::text::xid) AND age(%(epoch)s::tex
 _DELETED_FROM: Final = (
     *(tables.EVENT_TABLE, tables.RUN_TABLE, tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE),
     *(tables.SCHEMA_VERSION_TABLE, tables.LINEAGE_VERSION_TABLE),
+    *(tables.JOB_TABLE, tables.DATASET_TABLE, tables.DATASET_NAME_TABLE),
 )
+_ENTITIES: Final = ((tables.JOB_TABLE, "job_key"), (tables.DATASET_TABLE, "dataset_key"))
 _CONTENTS: Final = (
     (tables.SCHEMA_VERSION_TABLE, "schema_hash"),
     (tables.LINEAGE_VERSION_TABLE, "lineage_hash"),

@@ -1,15 +1,16 @@
 """Recomputes the digest from the raw events: `verify` compares and names what differs, `rebuild` puts it right.
 
-Both go through the store in chunks of runs, since every digest row depends on the events of one run id only. Runs whose
-first event lies before the retention floor are left alone: some of their events are gone. What else lies before it is
-gone or on its way out (a purge may be under way, or have been stopped), and is not looked at.
+Both go through the store in chunks of runs, since what is kept of a run depends on the events of one run id only; jobs
+and datasets, which depend on all, come in the end (`verify_entities.py`). Runs, jobs and datasets whose first event
+lies before the retention floor are left alone: some of their events are gone. What else lies before it is gone or on
+its way out (a purge may be under way, or have been stopped), and is not looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
@@ -28,6 +29,8 @@ from lineagelog.store.append.writer import BatchWriter
 from lineagelog.store.definition import schema as columns
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import advisory_key
+
+from .verify_entities import PARTS, EntityCheck, Part, Rows, without_older
 
 CHUNK: Final = 500
 """Run ids per transaction."""
@@ -61,27 +64,15 @@ class Checked(Struct, frozen=True):
     """Runs left alone because their first event lies before the retention floor."""
 
 
-class _Part(NamedTuple):
-    """One digest table, for comparison: its key, what names a row for people, and its columns."""
-
-    table: str
-    key: str
-    names: int
-    columns: tuple[str, ...]
-
-
 _PARTS: Final = (
-    _Part(tables.RUN_TABLE, "run_key", 3, columns.RUN_PARAMETERS),
-    _Part(tables.RUN_DATASET_TABLE, "run_dataset_key", 4, columns.RUN_DATASET_PARAMETERS),
-    _Part(tables.ASSERTION_TABLE, "assertion_key", 8, columns.ASSERTION_PARAMETERS),
-    _Part(tables.TEST_TABLE, "test_key", 5, columns.TEST_PARAMETERS),
+    Part(tables.RUN_TABLE, "run_key", 3, columns.RUN_PARAMETERS),
+    Part(tables.RUN_DATASET_TABLE, "run_dataset_key", 4, columns.RUN_DATASET_PARAMETERS),
+    Part(tables.ASSERTION_TABLE, "assertion_key", 8, columns.ASSERTION_PARAMETERS),
+    Part(tables.TEST_TABLE, "test_key", 5, columns.TEST_PARAMETERS),
 )
 
 _JSON: Final = frozenset(fact.name for register in facts.RUN for fact in register.facts if fact.kind is Kind.JSON)
 """Columns whose spelling is PostgreSQL's."""
-
-type Rows = dict[str, dict[bytes, tuple[Any, ...]]]
-"""Table to key to row."""
 
 
 class Verifier:
@@ -122,17 +113,21 @@ class Verifier:
 
     def _through(self, progress: Progress | None, *, rebuild: bool) -> Iterator[Difference]:
         last, runs, events, skipped = "", 0, 0, 0
+        with translated_errors(), driver_connection(self._store.engine) as connection:
+            entities = EntityCheck(self._schema, connection)
+            connection.commit()
         while True:
             with translated_errors(), driver_connection(self._store.engine) as connection:
                 self._begin(connection, rebuild=rebuild)
                 ids = [row[0] for row in connection.execute(self._next_runs, {"last": last, "limit": CHUNK})]
                 if not ids:
-                    return
+                    break
                 floor, cut = self._cut_runs(connection, ids)
                 digest, count = self._fold(connection, ids, floor)
+                entities.add(digest.entities)
                 expected = _without(rows_of(digest), cut)
                 stored = _without(self.stored_rows(connection, ids, floor), cut)
-                differences = [*_compare(stored, expected), *self._missing_content(connection, expected)]
+                differences = [*_compare(stored, expected, _PARTS), *self._missing_content(connection, expected)]
                 if rebuild and differences:
                     self._replace(connection, digest, stored, cut)
                 connection.commit()
@@ -142,6 +137,19 @@ class Verifier:
             yield from differences
             if progress is not None:
                 progress(runs, events)
+        yield from self._check(entities, rebuild=rebuild)
+
+    def _check(self, entities: EntityCheck, *, rebuild: bool) -> list[Difference]:
+        with translated_errors(), driver_connection(self._store.engine) as connection:
+            self._begin(connection, rebuild=rebuild)
+            floor = self._floor_of(connection)
+            stored = entities.stored(connection)
+            stored, expected = without_older(stored, entities.expected(connection, floor), floor)
+            differences = list(_compare(stored, expected, PARTS))
+            if rebuild and differences:
+                entities.replace(connection, stored, expected)
+            connection.commit()
+        return differences
 
     def _begin(self, connection: psycopg.Connection[Any], *, rebuild: bool) -> None:
         if rebuild:
@@ -154,11 +162,14 @@ class Verifier:
 
         A run that is gone may have left datasets behind, where another job shares its run id: their times tell.
         """
-        row = connection.execute(self._floor).fetchone()
-        floor = row[0] if row else None
+        floor = self._floor_of(connection)
         if floor is None:
             return None, set()
         return floor, {row[0] for row in connection.execute(self._cut, {"runs": ids, "floor": floor})}
+
+    def _floor_of(self, connection: psycopg.Connection[Any]) -> datetime | None:
+        row = connection.execute(self._floor).fetchone()
+        return row[0] if row else None
 
     def _fold(self, connection: psycopg.Connection[Any], ids: list[str], floor: datetime | None) -> tuple[Digest, int]:
         """What the events of some runs add up to, from the floor on, and their number."""
@@ -233,7 +244,7 @@ def _without(rows: Rows, cut: set[str]) -> Rows:
     return rows | kept
 
 
-def _plain(part: _Part, row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _plain(part: Part, row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A database row with the types that a digest row has: hashes as bytes, JSON canonical."""
     values: list[Any] = [value.bytes if isinstance(value, UUID) else value for value in row]
     if part.table == tables.RUN_TABLE:
@@ -243,8 +254,8 @@ def _plain(part: _Part, row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _compare(stored: Rows, expected: Rows) -> Iterator[Difference]:
-    for part in _PARTS:
+def _compare(stored: Rows, expected: Rows, parts: Sequence[Part]) -> Iterator[Difference]:
+    for part in parts:
         have, want = stored[part.table], expected[part.table]
         for key in sorted(have.keys() | want.keys()):
             mine, theirs = have.get(key), want.get(key)
