@@ -107,7 +107,10 @@ def following(*followers: Forwarder) -> Iterator[None]:
             assert not thread.is_alive()
 
 
-DIGEST = ("ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+DIGEST = (
+    *("ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version"),
+    *("ol_job", "ol_dataset", "ol_dataset_name"),
+)
 RAW = "run_id, event_time, event_type, event_hash, event_kind, job_namespace, job_name, producer, event, raw, notices"
 
 

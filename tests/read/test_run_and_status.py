@@ -162,6 +162,9 @@ def test_status_counts_what_is_there(store: LogStore) -> None:
         "ol_test": 0,
         "ol_schema_version": 1,
         "ol_lineage_version": 1,
+        "ol_job": 2,
+        "ol_dataset": 1,
+        "ol_dataset_name": 0,
         "ol_dead_letter": 1,
     }
     assert all(count.exact for count in status.counts.values())
