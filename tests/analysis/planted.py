@@ -177,29 +177,33 @@ def _runs(chance: random.Random, job: PlantedJob) -> Iterator[PlantedRun]:
         yield run
 
 
-type Planting = Callable[[random.Random, list[PlantedRun], int], tuple[list[PlantedRun], Effect]]
+type Planting = Callable[[random.Random, list[PlantedRun], int], tuple[list[PlantedRun], *tuple[Effect, ...]]]
 
 
-def _late(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+def _late(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
     run = runs[place]
     delay = chance.uniform(0.3, 0.8) * (runs[place + 1].slot - run.slot)
     late = replace(run, start=run.start + min(delay, 6 * 3600))
     return [*runs[:place], late, *runs[place + 1 :]], Effect("late_run", "late", run.job.name, run.slot, run.run_id)
 
 
-def _missing(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+def _missing(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
     run = runs[place]
     return [*runs[:place], *runs[place + 1 :]], Effect("late_run", "missing", run.job.name, run.slot)
 
 
-def _stale(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+def _stale(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
     run = runs[-1]
     back = {"hourly": 8, "two hours": 5, "six hours": 3, "business": 8}.get(run.job.rhythm, 2)
-    return runs[:-back], Effect("stale_dataset", "stale", run.job.dataset, runs[-back].slot)
+    since = runs[-back].slot
+    overdue = Effect("late_run", "overdue", run.job.name, since)
+    return runs[:-back], Effect("stale_dataset", "stale", run.job.dataset, since), overdue
 
 
 def _measure(name: str, kind: str, analysis: str, sign: Callable[[random.Random], int]) -> Planting:
-    def planting(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+    def planting(
+        chance: random.Random, runs: list[PlantedRun], place: int
+    ) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
         run = runs[place]
         by = sign(chance) * chance.uniform(4, 10) * run.job.spread
         odd = replace(run, **{name: run.usual[name] * math.exp(by)})
@@ -210,13 +214,13 @@ def _measure(name: str, kind: str, analysis: str, sign: Callable[[random.Random]
     return planting
 
 
-def _empty(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+def _empty(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
     run = runs[place]
     effect = Effect("volume_anomaly", "no rows", run.job.dataset, run.slot, run.run_id)
     return [*runs[:place], replace(run, rows=0.0), *runs[place + 1 :]], effect
 
 
-def _drift(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], Effect]:
+def _drift(chance: random.Random, runs: list[PlantedRun], place: int) -> tuple[list[PlantedRun], *tuple[Effect, ...]]:
     since = runs[place].slot
     step = 5 * runs[place].job.spread / max(1, len(runs) - place)
     moved = [
@@ -256,8 +260,8 @@ def plant(
             first = next(place for place, run in enumerate(own) if run.slot >= since)
             places = [each for each in range(first + 1, len(own) - 2) if own[each].outcome == "COMPLETE"]
             places = [each for each in places if own[each - 1].outcome == "COMPLETE"]
-            runs[name], effect = planting(chance, own, first if planting is _drift else chance.choice(places))
-            effects.append(effect)
+            runs[name], *planted = planting(chance, own, first if planting is _drift else chance.choice(places))
+            effects += planted
     return History(runs, effects)
 
 
