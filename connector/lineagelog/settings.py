@@ -130,7 +130,7 @@ class AnalyseSettings(_Group):
     time_limit: Annotated[float, Field(gt=0, le=86_400)] = 300.0
     """Seconds for one analysis."""
     rules: tuple[Mapping[str, Any], ...] = ()
-    """Of single jobs and datasets; `analysis.rules.Rule` knows what is in them."""
+    """Of single jobs and datasets; `analysis.rules.SubjectRule` knows what is in them."""
 
 
 class LogSettings(_Group):

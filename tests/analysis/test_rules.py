@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineagelog.analysis import NO_RULES, Rule, Subject, analysis_named, read_rules
+from lineagelog.analysis import NO_RULES, Subject, SubjectRule, analysis_named, read_rules
 from lineagelog.analysis.rules import NO_RULE
 from lineagelog.errors import SettingsError
 from lineagelog.read.analyses import ask
@@ -32,8 +32,8 @@ def test_a_later_rule_wins_and_others_stay() -> None:
             {"dataset": "db/shop.?rders", "ignore": True},
         ]
     )
-    assert rules.of_analysis("late_run").of(LOAD) == Rule(threshold=5.5, least_change=0.2)
-    assert rules.of_analysis("duration_anomaly").of(LOAD) == Rule(threshold=4.0, least_change=0.2)
+    assert rules.of_analysis("late_run").of(LOAD) == SubjectRule(threshold=5.5, least_change=0.2)
+    assert rules.of_analysis("duration_anomaly").of(LOAD) == SubjectRule(threshold=4.0, least_change=0.2)
     assert rules.of(TABLE).ignore
     assert rules.of(Subject("column", "db", "shop.orders", "id")).ignore
     assert rules.of(Subject("job", "db", "shop.orders")) is NO_RULE

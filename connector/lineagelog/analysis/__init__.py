@@ -4,7 +4,7 @@ from .catalogue import analyses, analysis_named, parameters
 from .declaration import Analysis, Choice, Given, Joins, Judgement, Parameter, Result, Span, WholeNumber
 from .evidence import DatasetEvidence, Evidence, JobEvidence, each
 from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told, place
-from .rules import NO_RULES, Rule, Rules, read_rules
+from .rules import NO_RULES, Rules, SubjectRule, read_rules
 
 __all__ = [
     "NO_RULES",
@@ -20,12 +20,12 @@ __all__ = [
     "Judgement",
     "Parameter",
     "Result",
-    "Rule",
     "Rules",
     "Severity",
     "Span",
     "Subject",
     "SubjectResult",
+    "SubjectRule",
     "Told",
     "WholeNumber",
     "analyses",

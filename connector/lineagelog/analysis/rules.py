@@ -19,7 +19,7 @@ from .finding import Subject, place
 _KINDS: Final = {"job": ("job", "test"), "dataset": ("dataset", "column", "test")}
 
 
-class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SubjectRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rule of the settings; what is None leaves things as they are."""
 
     job: str | None = None
@@ -59,7 +59,7 @@ _FROM_HERE_ON: Final = ("job", "dataset", "analyses")
 class Rules:
     """The rules of one analysis, or of all: of several that fit a subject, a later one wins."""
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[SubjectRule] = ()) -> None:
         """Of those that say which jobs or datasets they are for."""
         self._rules = tuple(
             (kind, re.compile(translate(pattern)), rule)
@@ -76,17 +76,21 @@ class Rules:
         """Those that hold for the analysis."""
         return Rules(dict.fromkeys(rule for _, _, rule in self._rules if not rule.analyses or name in rule.analyses))
 
-    def of(self, subject: Subject) -> Rule:
+    def of(self, subject: Subject) -> SubjectRule:
         """All that holds for a subject, in one."""
         found: dict[str, Any] = {}
         name = place(subject.namespace, subject.name)
         for kind, pattern, rule in self._rules:
             if subject.kind in _KINDS[kind] and pattern.fullmatch(name):
                 found |= {key: value for key, value in asdict(rule).items() if value is not None}
-        return Rule(**{key: value for key, value in found.items() if key not in _FROM_HERE_ON}) if found else NO_RULE
+        return (
+            SubjectRule(**{key: value for key, value in found.items() if key not in _FROM_HERE_ON})
+            if found
+            else NO_RULE
+        )
 
 
-NO_RULE: Final = Rule()
+NO_RULE: Final = SubjectRule()
 NO_RULES: Final = Rules()
 
 
@@ -95,10 +99,10 @@ def read_rules(sections: Iterable[Mapping[str, Any]]) -> Rules:
     return Rules([_rule(number, dict(section)) for number, section in enumerate(sections, 1)])
 
 
-def _rule(number: int, section: dict[str, Any]) -> Rule:
+def _rule(number: int, section: dict[str, Any]) -> SubjectRule:
     where = f"rule {number} of analyse.rules"
     try:
-        rule = convert(section, Rule)
+        rule = convert(section, SubjectRule)
     except ValidationError as error:
         raise SettingsError(f"{where}: {error}") from None
     if (rule.job is None) == (rule.dataset is None):

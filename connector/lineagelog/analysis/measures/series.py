@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import expm1, log1p
 from typing import Any, Final
 
-from lineagelog.analysis import Rule, Span
+from lineagelog.analysis import Span, SubjectRule
 from lineagelog.analysis.maths.deviation import Deviation, Direction, Policy
 from lineagelog.analysis.maths.season import Season
 
@@ -26,7 +26,7 @@ UNUSUAL: Final = (
 DRIFT: Final = "moving average of scores (λ 0.2) beyond what chance and the past have"
 
 
-def policy_of(rule: Rule) -> Policy:
+def policy_of(rule: SubjectRule) -> Policy:
     """How strictly logarithms are judged."""
     least = LEAST_CHANGE if rule.least_change is None else rule.least_change
     return Policy(least=log1p(least), threshold=rule.threshold, direction=Direction(rule.direction or "both"))

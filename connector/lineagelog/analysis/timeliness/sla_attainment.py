@@ -16,10 +16,10 @@ from lineagelog.analysis import (
     Given,
     Insufficient,
     Result,
-    Rule,
     Severity,
     Subject,
     SubjectResult,
+    SubjectRule,
     Told,
 )
 from lineagelog.analysis.maths.proportion import wilson
@@ -82,7 +82,7 @@ def explain(rows: Iterable[Promises], given: Given) -> Iterator[Told]:
             yield Insufficient()
 
 
-def _promises(row: Promises, rule: Rule, slots: Sequence[Slot], given: Given) -> list[_Kept]:
+def _promises(row: Promises, rule: SubjectRule, slots: Sequence[Slot], given: Given) -> list[_Kept]:
     kept: list[_Kept] = []
     if rule.due is not None:
         kept += _by_time_of_day(row, rule.due, rule.zone, slots, given)
@@ -135,7 +135,7 @@ def _by_length(row: Promises, limit: float, given: Given) -> Iterator[_Kept]:
             yield _Kept(at, ended is not None and ended - at <= limit, row.run_id(place))
 
 
-def _told(row: Promises, rule: Rule, kept: Sequence[_Kept]) -> Iterator[Told]:
+def _told(row: Promises, rule: SubjectRule, kept: Sequence[_Kept]) -> Iterator[Told]:
     broken = [each for each in kept if not each.is_kept]
     share, target = 1 - len(broken) / len(kept), rule.target or _TARGET
     budget = (1 - target) * len(kept)
@@ -156,13 +156,15 @@ def _told(row: Promises, rule: Rule, kept: Sequence[_Kept]) -> Iterator[Told]:
         yield _finding(row, rule, kept, broken, target)
 
 
-def _words(rule: Rule) -> str:
+def _words(rule: SubjectRule) -> str:
     due_by = f"completed by {rule.due:%H:%M} {rule.time_zone or 'UTC'}" if rule.due is not None else ""
     length = f"no longer than {rule.max_minutes:g} min" if rule.max_minutes is not None else ""
     return " and ".join(filter(None, (due_by, length))) or _LEARNED
 
 
-def _finding(row: Promises, rule: Rule, kept: Sequence[_Kept], broken: Sequence[_Kept], target: float) -> Finding:
+def _finding(
+    row: Promises, rule: SubjectRule, kept: Sequence[_Kept], broken: Sequence[_Kept], target: float
+) -> Finding:
     share, within = 1 - len(broken) / len(kept), wilson(len(kept) - len(broken), len(kept))
     return Finding(
         subject=row.subject,
