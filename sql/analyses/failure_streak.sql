@@ -32,6 +32,16 @@ total AS (
     WHERE e.job_key IN (SELECT job_key FROM streak WHERE is_told)
     GROUP BY e.job_key
 ),
+-- and what it does at about that time, from ten good ones before to ten after: it may have become worse
+near AS (
+    SELECT
+        s.job_key, s.good, count(*) AS near, count(*) FILTER (WHERE e.is_bad) AS near_bad
+    FROM streak s
+    JOIN execution e ON e.job_key = s.job_key AND e.good >= s.good - 10 AND e.good <= s.good + 10
+    LEFT JOIN streak o ON o.job_key = e.job_key AND o.good = e.good AND e.is_bad
+    WHERE s.is_told AND o.job_key IS NULL
+    GROUP BY s.job_key, s.good
+),
 -- the executions of a streak, the good one before it and the one that ended it
 part AS (
     SELECT s.job_key, s.good, s.streak, e.execution_key, e.at, e.is_bad, e.good > s.good AS is_after
@@ -41,6 +51,7 @@ part AS (
 )
 SELECT
     e.job_namespace, e.job_name, p.streak, t.n, t.others, t.others_bad,
+    coalesce(max(a.near), 0) AS near, coalesce(max(a.near_bad), 0) AS near_bad,
     min(p.at) FILTER (WHERE p.is_bad) AS first_seen, max(p.at) FILTER (WHERE p.is_bad) AS last_seen,
     array_agg(e.execution_id ORDER BY p.at, p.execution_key) FILTER (WHERE p.is_bad) AS run_ids,
     max(p.at) FILTER (WHERE NOT p.is_bad AND NOT p.is_after) AS last_good_at,
@@ -49,6 +60,7 @@ SELECT
     max(e.execution_id) FILTER (WHERE p.is_after) AS ended_run
 FROM part p
 JOIN total t USING (job_key)
+LEFT JOIN near a ON a.job_key = p.job_key AND a.good = p.good
 JOIN ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e USING (execution_key)
 GROUP BY p.job_key, p.good, e.job_namespace, e.job_name, p.streak, t.n, t.others,
          t.others_bad

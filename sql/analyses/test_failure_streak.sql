@@ -51,9 +51,19 @@ total AS (
     LEFT JOIN streak s ON s.test = n.test AND s.good = n.good AND n.is_bad
     WHERE n.test IN (SELECT test FROM streak WHERE is_told)
     GROUP BY n.test
+),
+-- and what it says at about that time, from ten good results before to ten after: it may have become worse
+near AS (
+    SELECT s.test, s.good, count(*) AS near, count(*) FILTER (WHERE n.is_bad) AS near_bad
+    FROM streak s
+    JOIN numbered n ON n.test = s.test AND n.good >= s.good - 10 AND n.good <= s.good + 10
+    LEFT JOIN streak o ON o.test = n.test AND o.good = n.good AND n.is_bad
+    WHERE s.is_told AND o.test IS NULL
+    GROUP BY s.test, s.good
 )
 SELECT
     t.kind, t.namespace, t.name, t.column_name, t.test_name, t.test_type, t.occurrence, s.streak, a.n, a.others, a.others_bad,
+    coalesce(max(b.near), 0) AS near, coalesce(max(b.near_bad), 0) AS near_bad,
     max(lower(n.severity)) FILTER (WHERE n.is_bad) AS reported_severity,
     min(n.at) FILTER (WHERE n.is_bad) AS first_seen, max(n.at) FILTER (WHERE n.is_bad) AS last_seen,
     array_agg(n.run_id ORDER BY n.at, n.run_id) FILTER (WHERE n.is_bad) AS run_ids,
@@ -64,6 +74,7 @@ SELECT
 FROM streak s
 JOIN test t ON t.test = s.test
 JOIN total a ON a.test = s.test
+LEFT JOIN near b ON b.test = s.test AND b.good = s.good
 JOIN numbered n ON n.test = s.test AND (n.good = s.good OR (n.good = s.good + 1 AND NOT n.is_bad))
 WHERE s.is_told
 GROUP BY s.test, s.good, s.streak, t.kind, t.namespace, t.name, t.column_name, t.test_name, t.test_type, t.occurrence,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineagelog.analysis import analysis_named
-from lineagelog.analysis.reliability.failure_rate_shift import Days, hypergeometric_tail, judge
+from lineagelog.analysis.maths.proportion import Beta
+from lineagelog.analysis.reliability.failure_rate_shift import Days, judge, predictive_tail
 
 from ..support import answer, day, load, run, window
 
@@ -56,11 +57,11 @@ def test_what_is_no_shift(row: Days) -> None:
     assert judge(row) is None
 
 
-def test_fishers_test_is_exact() -> None:
-    """The lady tasting tea: all four cups of eight, and three or more."""
-    assert hypergeometric_tail(4, 4, 4, 8) == pytest.approx(1 / 70)
-    assert hypergeometric_tail(3, 4, 4, 8) == pytest.approx(17 / 70)
-    assert hypergeometric_tail(0, 5, 3, 9) == pytest.approx(1.0)
+def test_predictions_are_exact() -> None:
+    """Of a rate of which nothing is known each count is as likely; of a well-known one they are a binomial's."""
+    assert predictive_tail(3, 4, Beta(1, 1)) == pytest.approx(2 / 5)
+    assert predictive_tail(0, 5, Beta(0.5, 9.5)) == pytest.approx(1.0)
+    assert predictive_tail(2, 3, Beta(5e7, 5e7)) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_a_shift_in_the_log_and_steady_jobs(store: LogStore) -> None:

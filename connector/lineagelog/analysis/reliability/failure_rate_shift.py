@@ -9,11 +9,17 @@ from typing import Final, NamedTuple
 
 from lineagelog.analysis import Analysis, Finding, Insufficient, JobEvidence, Severity, each
 from lineagelog.analysis.lineage.drift import HISTORY
-from lineagelog.analysis.maths.proportion import wilson
+from lineagelog.analysis.maths.proportion import Beta, posterior, wilson
 
 _BEFORE, _AFTER = 8, 5
 """Runs that there must be on either side of a shift."""
-_SURE: Final = 0.001
+_DAYS: Final = 3
+"""That it must have lasted."""
+RARELY: Final = Beta(0.5, 9.5)
+"""What is believed of a job's failure rate before it has run: about five in a hundred."""
+_PLACES: Final = 5
+"""How many independent days there are, as it were, of all that a shift is looked for at: neighbours tell the same."""
+_SURE: Final = 0.002
 _SURE_OF_EPISODES: Final = 0.01
 _EPISODES: Final = 3
 _TIMES, _POINTS = 2.0, 0.05
@@ -67,9 +73,10 @@ def shift_of(row: Days) -> Shift | None:
     after, after_bad = runs[-1] - before, bad[-1] - before_bad
     if after_bad / after < max(_TIMES * before_bad / before, before_bad / before + _POINTS):
         return None
-    chance = hypergeometric_tail(after_bad, after, bad[-1], runs[-1]) * len(places)
+    chance = predictive_tail(after_bad, after, posterior(before_bad, before, RARELY)) * min(len(places), _PLACES)
     episodes, chances = sum(row.episodes[best:]), sum(row.chances[best:])
-    apart = hypergeometric_tail(episodes, chances, sum(row.episodes), sum(row.chances))
+    usual = posterior(sum(row.episodes[:best]), sum(row.chances[:best]), RARELY)
+    apart = predictive_tail(episodes, chances, usual)
     if chance > _SURE or episodes < _EPISODES or apart > _SURE_OF_EPISODES:
         return None
     return Shift(best, after_bad, after, before_bad, before, chance)
@@ -89,11 +96,20 @@ def _likelihood(bad: int, runs: int) -> float:
     return (bad * log(bad / runs) if bad else 0.0) + (good * log(good / runs) if good else 0.0)
 
 
-def hypergeometric_tail(hits: int, drawn: int, marked: int, all_: int) -> float:
-    """P(X ≥ ``hits``) where ``drawn`` of ``all_`` are drawn, of which ``marked`` are marked: Fisher's exact test."""
-    whole = _choose(all_, drawn)
-    counts = range(max(hits, drawn + marked - all_), min(drawn, marked) + 1)
-    return min(1.0, sum(exp(_choose(marked, each) + _choose(all_ - marked, drawn - each) - whole) for each in counts))
+def predictive_tail(hits: int, trials: int, belief: Beta) -> float:
+    """P(X ≥ ``hits``) in so many trials, of a rate of which no more is known than that belief (beta-binomial)."""
+    usual = _log_beta(belief.a, belief.b)
+    return min(
+        1.0,
+        sum(
+            exp(_choose(trials, each) + _log_beta(each + belief.a, trials - each + belief.b) - usual)
+            for each in range(hits, trials + 1)
+        ),
+    )
+
+
+def _log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
 def _choose(all_: int, some: int) -> float:
@@ -131,9 +147,9 @@ ANALYSIS: Final = Analysis(
     name="failure_rate_shift",
     question="Which jobs fail more often than they used to?",
     about="Looks for the day since which a job fails more often, up to the window's end: at least twice as often and "
-    "five points more, three times or more apart from each other (a streak counts once), and less than once in a "
+    "five points more, three times or more apart from each other (a streak counts once), and less than twice in a "
     "thousand by chance. High from every second run on.",
-    method="change point of two rates (likelihood), Fisher's exact test",
+    method="change point of two rates (likelihood), beta-binomial prediction from the runs before",
     parameters=(HISTORY,),
     row=Days,
     explain=each(judge),

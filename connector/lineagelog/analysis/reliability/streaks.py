@@ -26,6 +26,9 @@ class Streak(Evidence, frozen=True, kw_only=True):
     """Of the n runs those that are part of no streak."""
     others_bad: int
     """Failures among these."""
+    near: int
+    """Of the others those about the time of the streak."""
+    near_bad: int
     last_good_at: datetime | None
     """None: it has not succeeded before, in the history."""
     last_good_run: str | None
@@ -37,10 +40,13 @@ class Streak(Evidence, frozen=True, kw_only=True):
     def chance(self) -> float:
         """How many streaks of this length, or longer ones, failures that know nothing of each other would make.
 
-        The rate is that of the other runs (Jeffreys' estimate). A streak that goes on began at one certain run; for
-        one that is over, each of the other runs could have been the beginning.
+        The rate is that of the other runs (Jeffreys' estimate), or of those near it where that is higher and not that
+        of a single failure: a job that has become worse has streaks because of that. A streak that goes on began at
+        one certain run; for one that is over, each of the other runs could have been the beginning.
         """
         rate = (self.others_bad + 0.5) / (self.others + 1)
+        if self.near_bad > 1:
+            rate = max(rate, self.near_bad / self.near)
         return float((1 if self.ended_at is None else max(self.others, 1)) * rate**self.streak)
 
     def told(self, what: str, **more: Any) -> Finding | Insufficient | None:
