@@ -15,7 +15,7 @@ SEEDS = (1, 2)
 
 
 def results(chance: random.Random, number: int) -> list[bool]:
-    """Of each day whether the test passed: twelve have a streak of failures, twelve are flaky, all others fail rarely."""
+    """Of each day whether the test passed: twelve have a streak of failures, twelve are flaky, others fail rarely."""
     failing = chance.choice((0.0, 0.0, 0.02, 0.04))
     passed = [chance.random() >= failing for _ in range(DAYS)]
     if number < 12:
