@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lineagelog.analysis import Analysis, analyses
+from lineagelog.analysis import Analysis, Result, analyses
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "analyses.md"
@@ -17,11 +17,14 @@ def page(text: str) -> str:
 
 
 def _section(analysis: Analysis) -> str:
-    lines = [f"- **`{analysis.name}`**: {analysis.question} {analysis.about}"]
+    kind = "A table: properties of each subject." if analysis.result is Result.TABLE else "Findings."
+    told = f"{kind} Method: {analysis.method}." if analysis.method else kind
+    lines = [f"### {analysis.name}", "", f"{analysis.question} {analysis.about}", "", told, ""]
     for each in analysis.parameters:
         default = f" ({each.default})" if each.default else ""
-        lines.append(f"    - `{each.option} {each.metavar}`: {each.meaning}{default}")
-    return "\n".join(lines) + "\n"
+        lines.append(f"- `{each.option} {each.metavar}`: {each.meaning}{default}")
+    example = f"lineagelog analyse {analysis.name} {analysis.example}".strip()
+    return "\n".join([*lines, *([""] if analysis.parameters else []), f"```sh\n{example}\n```", "", ""])
 
 
 if __name__ == "__main__":

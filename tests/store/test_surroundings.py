@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineagelog.analysis import analyses
+from lineagelog.analysis import Analysis, analyses
 from lineagelog.event.parse import parse
 from lineagelog.postgres.engine import driver_connection
 from lineagelog.read import Reader, Window
+from lineagelog.read.analyses import EVERYTHING
 from lineagelog.read.script import run_script
 from lineagelog.resources import sql_text
 from lineagelog.store import Database, DeadLetters, LogStore, Tokens, Verifier, open_engine, purge
@@ -66,20 +67,23 @@ def read(store: LogStore) -> list[Any]:
     assert details is not None
     status = reader.status()
     page = Forwarding(store.database).page(START, Selection(namespaces=("te%",)), limit=10, max_bytes=10**9)
-    values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02"}
+    values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02", **EVERYTHING}
     bad = {"dataset": "out", "dataset_namespace": "db\\"}
     return [
         *map(list, lists),
         *(sorted(events), details.runs, details.datasets, details.assertions, list(details.schemas.values())),
         *(status.counts, status.first_event_time, status.dead_letters, [part.bounds for part in status.partitions]),
         [(each.run_id, each.event_time, each.body) for each in page.events],
-        *(
-            run_script(store.database, sql_text(each.script), values | each.values(bad if each.one_of else {}))
-            for each in analyses().values()
-        ),
+        *(rows_of(store, each, values | each.values(bad if each.one_of else {})) for each in analyses().values()),
         reader.event_summary(window),
         list(Verifier(store).verify()),
     ]
+
+
+def rows_of(store: LogStore, analysis: Analysis[Any], values: dict[str, str]) -> list[dict[str, Any]]:
+    """Of an analysis, without how long ago its events were received."""
+    with run_script(store.database, sql_text(analysis.script), values) as rows:
+        return [{name: value for name, value in row.items() if "_lag_" not in name} for row in rows]
 
 
 def stored(url: str) -> dict[str, list[Any]]:

@@ -60,7 +60,7 @@ DOORS: dict[str, Callable[[Database], Any]] = {
     "one run": lambda database: Reader(database).run("r"),
     "summary": lambda database: Reader(database).event_summary(MARCH),
     "status": lambda database: Reader(database).status(),
-    "analysis": lambda database: run_script(database, "SELECT 1", {}),
+    "analysis": lambda database: run_script(database, "SELECT 1", {}).__enter__(),
     "dead letters": lambda database: DeadLetters(LogStore(database)).list(),
     "tokens": lambda database: Tokens(database).list(),
     "new token": lambda database: Tokens(database).create("t", [Scope.READ]),

@@ -146,6 +146,13 @@ class Given(Struct, frozen=True, kw_only=True):
     """What the settings say of single subjects, for this analysis."""
 
 
+class RawEvent(Struct, frozen=True):
+    """A run event of the log, as it was sent but for what JSONB does not keep."""
+
+    time: datetime
+    content: bytes
+
+
 class Judgement(Struct, frozen=True):
     """All that an analysis told."""
 
@@ -167,6 +174,11 @@ class Analysis[Row: Struct](Struct, frozen=True, kw_only=True):
     """Names the columns that the SQL gives."""
     explain: Callable[[Iterable[Row], Given], Iterable[Told]]
     """Pure: what the rows amount to, in the order to show it; `evidence.each` where one row is one finding."""
+    from_events: Callable[[Iterable[RawEvent]], Iterable[Row]] | None = None
+    """Gives the same rows from the raw events of the window, both bounds included, in order of time and arrival: for
+    `history` events."""
+    is_as_of_its_end: bool = False
+    """Whether its clock is the window's end and no other."""
     method: str = ""
     """How its findings are judged, where they do not say it themselves."""
     parameters: tuple[Parameter, ...] = ()

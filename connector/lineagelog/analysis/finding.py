@@ -127,6 +127,8 @@ class SubjectResult(Struct, frozen=True, kw_only=True):
     properties: Mapping[str, str]
     """A property that has no value is not there."""
     annotations: Sequence[Mapping[str, Any]] | None = None
+    report: Mapping[str, str] | None = None
+    """Texts of the report that the annotations belong to."""
     ours: Mapping[str, Any] = {}
     """Numbers that Egeria's services do not have, under names of our own."""
 
@@ -134,9 +136,8 @@ class SubjectResult(Struct, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """For programs."""
         told: dict[str, Any] = {"subject": self.subject.document, "properties": self.properties}
-        if self.annotations is not None:
-            told["annotations"] = self.annotations
-        return told | ({"ours": self.ours} if self.ours else {})
+        more = {"annotations": self.annotations, "report": self.report, "ours": self.ours or None}
+        return told | {name: value for name, value in more.items() if value is not None}
 
 
 class Insufficient(Struct, frozen=True):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 from msgspec import Struct, convert
 
 from lineagelog.analysis import NO_RULES, Analysis, Finding, Given, Joins, Judgement, Rules
-from lineagelog.errors import AnalysisStopped
+from lineagelog.errors import AnalysisStopped, InputError
 from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
 
+from .raw_events import raw_events
 from .rows import Window
 from .script import run_script
 
@@ -68,6 +71,8 @@ def ask(
     Raises InputError for a parameter that the analysis does not have
     and for a value that it cannot use, AnalysisStopped after the time limit, StoreUnavailable and StoreNotCreated.
     """
+    if analysis.is_as_of_its_end and as_of not in (None, window.end):
+        raise InputError(f"as_of of {analysis.name} is the end of the window, as Egeria has it, and no other time")
     given = Given(
         start=window.start,
         end=window.end,
@@ -75,12 +80,10 @@ def ask(
         values=analysis.values(values or {}),
         rules=rules.of_analysis(analysis.name),
     )
-    times = {"from": given.start, "to": given.end, "as_of": given.as_of}
-    variables = {**{name: time.isoformat() for name, time in times.items()}, **EVERYTHING, **given.values}
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
-        with run_script(database, sql_text(analysis.script), variables, settings) as rows:
-            judgement = analysis.judge((convert(_plain(row), analysis.row) for row in rows), given)
+        with _rows(database, analysis, given, settings) as rows:
+            judgement = analysis.judge(rows, given)
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "
@@ -89,5 +92,25 @@ def ask(
     return Answer(analysis.name, window, judgement)
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
+@contextmanager
+def _rows(
+    database: Database, analysis: Analysis[Any], given: Given, settings: Mapping[str, str]
+) -> Iterator[Iterable[Any]]:
+    """From the digest by its SQL, or from the raw events."""
+    if analysis.from_events is not None and given.values.get("history") == "events":
+        with raw_events(database, given.start, given.end, settings) as events:
+            yield analysis.from_events(events)
+        return
+    times = {"from": given.start, "to": given.end, "as_of": given.as_of}
+    variables = {**{name: time.isoformat() for name, time in times.items()}, **EVERYTHING, **given.values}
+    with run_script(database, sql_text(analysis.script), variables, settings) as found:
+        yield (convert({name: _plain(value) for name, value in row.items()}, analysis.row) for row in found)
+
+
+def _plain(value: Any) -> Any:
+    """Times in UTC; sums as the whole numbers that they are, other numbers of any length as doubles."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value

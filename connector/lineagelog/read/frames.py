@@ -54,7 +54,7 @@ def write_parquet(answers: list[Answer], out: BinaryIO) -> None:
 
 def _results(answer: Answer) -> Iterator[dict[str, Any]]:
     for result in answer.told.results:
-        more = {name: _json(value) for name in ("annotations", "ours") if (value := getattr(result, name))}
+        more = {name: _json(value) for name in ("annotations", "report", "ours") if (value := getattr(result, name))}
         yield _subject(answer.analysis, result.subject) | dict(result.properties) | more
 
 

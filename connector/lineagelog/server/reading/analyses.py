@@ -95,7 +95,7 @@ def _ask(analysis: Analysis[Any], reader: Reader, query: Query, grant: Grant) ->
             analysis, window, values, as_of=as_of, rules=query.limits.analysis_rules, time_limit=limit
         ).document
     except InputError as problem:  # of several parameters together
-        name = analysis.one_of[0] if analysis.one_of else None
+        name = analysis.one_of[0] if analysis.one_of else "as_of" if analysis.is_as_of_its_end else None
         raise Refusal(400, "bad_parameter", str(problem), parameter=name) from None
     except AnalysisStopped as stopped:
         raise Refusal(503, "analysis_stopped", str(stopped)) from None

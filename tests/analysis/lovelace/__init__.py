@@ -1,0 +1,1 @@
+"""Tests of the parity with Egeria's Lovelace services."""
