@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 QUIET = re.compile(r"\.sql\.\d+$")
 """Runs that dbt makes of the statements of a model; the page only counts them, but for one that failed."""
+INSERT = "execute_insert_into_hadoop_fs_relation_command"
 DIGEST = (
     "ol_run",
     "ol_run_dataset",
@@ -149,6 +150,32 @@ def test_blast_radius(name: str, dataset: str, reached: list[str], told_of: Call
     found = findings(told_of(name), "blast_radius", "--dataset", dataset_name, "--dataset-namespace", namespace)
     for end in reached:
         assert any(one["subject"]["name"].endswith(end) for one in found), (end, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "analysis", "found"),
+    [
+        (
+            "spark_failing_write",
+            "incomplete_lifecycle",
+            {
+                "failed_child nest_count",
+                f"fail_and_complete nest_count.{INSERT}.spark_failing_write_counted",
+            },
+        ),
+        (
+            "airflow_cleared",
+            "failed_then_succeeded",
+            {f"succeeded on retry nest_survey{task}" for task in ("", ".count", ".publish")},
+        ),
+    ],
+)
+def test_analyses_find_what_a_job_does_not_say_itself(
+    name: str, analysis: str, found: set[str], told_of: Callable[[str], Told]
+) -> None:
+    """A Spark application that completes over a failed write; tries of Airflow, each of which is a run of its own."""
+    answer = findings(told_of(name), analysis)
+    assert {f"{one['change']} {one['subject']['name']}" for one in answer} == found
 
 
 def test_no_drift(told: Told) -> None:
