@@ -13,7 +13,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.support import run_process, serve_process
+from tests.support import PATIENCE, run_process, serve_process
 
 from . import environments
 from .neutral import Machine
@@ -30,10 +30,12 @@ def record(name: str) -> int:
     folder.parent.parent.chmod(0o755)
     today = datetime.now(UTC).date()
     store = ("--data-dir", str(folder / "store"))
-    with serve_process(*store) as (_, port, _):
+    with serve_process(*store) as (server, port, _):
         place = Workplace(folder, f"http://127.0.0.1:{port}")
         SCENARIOS[name](place)
         again = run_process("load", "--json", str(place.file), *store)
+        server.terminate()  # else its PostgreSQL outlives it, and takes the socket of the next one in this folder along
+        server.wait(PATIENCE)
     sent = place.file.read_text().splitlines()
     assert again.code == 0, again
     assert again.json["duplicate"] == len(sent), ("server and file were told different things", again)
