@@ -141,11 +141,11 @@ def findings(told: Told, *words: str) -> list[Json]:
         ("spark_good_job", "file /srv/nests/clutches.csv", ["spark-warehouse/clutches", "eggs_per_species"]),
         ("dbt_logs_build", "duckdb://nests.duckdb nests.main.clutches", ["clean_clutches"]),
         ("airflow_cleared", "file /srv/nests/counts.csv", ["report.html", "announce"]),
-        ("java_client", "postgres://db.example:5432 nests.public.birds", ["weights"]),
+        ("java_client", "postgres://db.example:5432 nests.public.birds", ["weights", "tell"]),
     ],
 )
 def test_blast_radius(name: str, dataset: str, reached: list[str], told_of: Callable[[str], Told]) -> None:
-    """What was made of a dataset is found, through every run."""
+    """What was made of a dataset is found, through every run and by each of a table's names."""
     namespace, _, dataset_name = dataset.partition(" ")
     found = findings(told_of(name), "blast_radius", "--dataset", dataset_name, "--dataset-namespace", namespace)
     for end in reached:
