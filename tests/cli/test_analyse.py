@@ -88,6 +88,8 @@ def test_several_analyses_at_once(drifted: Callable[..., Ran]) -> None:
         (("schema_drift", "--all"), "name analyses, or give --all"),
         (("nope",), "there is no analysis 'nope'; there are "),
         (("schema_drift", "--fail-on", "some"), "--fail-on takes low, medium, high, critical, not 'some'"),
+        (("run_profile", "lineage_drift", "--history", "soon"), "history of run_profile is one of digest, events, not"),
+        (("quality_summary", "--as-of", "2026-03-01"), "as_of of quality_summary is the end of the window"),
         (("lineage_drift", "--runs", "0"), "runs of lineage_drift is a number from 1 to 9999, not '0'"),
     ],
 )
@@ -112,6 +114,17 @@ def test_all_of_the_log_and_parquet(drifted: Callable[..., Ran], tmp_path: Path)
     assert (done.returncode, row["subject_name"], row["severity"]) == (0, "x", "high")
     both = drifted("analyse", "schema_drift", "--csv", "--parquet")
     assert (both.code, both.err) == (2, "lineagelog: --csv and --parquet exclude each other\n")
+
+
+def test_tables_and_both_meanings_of_history(drifted: Callable[..., Ran]) -> None:
+    """A profile is read from the events, beside a drift that keeps its span; a table shows what matters of each job."""
+    table, drift = drifted("analyse", "run_profile", "lineage_drift", "--history", "events", *WINDOW, "--json").json
+    assert (table["findings"], len(drift["findings"])) == ([], 1)
+    (result,) = table["results"]
+    assert (result["subject"]["name"], result["properties"]["runsInWindow"]) == ("load", "5")
+    header, line = drifted("analyse", "run_profile", *WINDOW).out.splitlines()
+    assert header.startswith("subject_kind\tsubject_namespace\tsubject_name\trunsInWindow\tfailureRate")
+    assert line == "job\ttests\tload\t5\t0.00\tDAILY\t1 days 0 hours\t10 minutes 0 seconds"
 
 
 def test_what_there_is_to_ask(drifted: Callable[..., Ran]) -> None:
