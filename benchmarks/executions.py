@@ -47,18 +47,18 @@ BY_HAND: Final = {
         SELECT {_RUN}, r.first_event_time, d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key,
             d.event_time, d.row_count, d.size_bytes, d.file_count, d.lifecycle_state_change, d.subset_type,
             d.dataset_version, d.schema_hash, d.lineage_hash, false
-        FROM ol_run r JOIN ol_run_dataset d ON d.run_id = r.run_id WHERE {_IN_WINDOW}""",
+        FROM ol_run r JOIN ol_run_dataset d ON d.run_key = r.run_key WHERE {_IN_WINDOW}""",
     "ol_dataset_edge": f"""
         SELECT {_RUN}, r.first_event_time, i.dataset_namespace, i.dataset_name, i.dataset_key,
             o.dataset_namespace, o.dataset_name, o.dataset_key, false
         FROM ol_run r
-        JOIN ol_run_dataset i ON i.run_id = r.run_id AND i.direction = 'I'
-        JOIN ol_run_dataset o ON o.run_id = r.run_id AND o.direction = 'O' WHERE {_IN_WINDOW}""",
+        JOIN ol_run_dataset i ON i.run_key = r.run_key AND i.direction = 'I'
+        JOIN ol_run_dataset o ON o.run_key = r.run_key AND o.direction = 'O' WHERE {_IN_WINDOW}""",
     "ol_column_edge": f"""
         SELECT {_RUN}, r.first_event_time, d.dataset_namespace, d.dataset_name, f.key COLLATE "C",
             i.field ->> 'namespace', i.field ->> 'name', i.field ->> 'field', false
         FROM ol_run r
-        JOIN ol_run_dataset d ON d.run_id = r.run_id AND d.direction = 'O'
+        JOIN ol_run_dataset d ON d.run_key = r.run_key AND d.direction = 'O'
         JOIN ol_lineage_version l ON l.lineage_hash = d.lineage_hash
         CROSS JOIN LATERAL jsonb_each(l.edges -> 'fields') f
         CROSS JOIN LATERAL jsonb_array_elements(f.value -> 'inputFields') i (field) WHERE {_IN_WINDOW}""",

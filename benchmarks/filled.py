@@ -47,13 +47,16 @@ SELECT r.key, r.id, 'bench', j.name, j.key, CASE r.number % 50 WHEN 49 THEN 'FAI
        'https://example.invalid/bench'
 FROM run r JOIN job j ON j.n = r.job ORDER BY r.i;
 
-INSERT INTO ol_run_dataset (run_dataset_key, run_id, direction, dataset_namespace, dataset_name, dataset_key,
+INSERT INTO ol_run_dataset (run_dataset_key, run_key, run_id, job_namespace, job_name, direction,
+                            dataset_namespace, dataset_name, dataset_key,
                             event_time, event_type, row_count, row_count_at, schema_hash, schema_hash_at, lineage_hash,
                             lineage_hash_at)
-SELECT md5(r.i || ' ' || d.slot)::uuid, r.id, d.direction, 'db', d.name, d.key, r.at + interval '5 minutes',
+SELECT md5(r.i || ' ' || d.slot)::uuid, r.key, r.id, 'bench', j.name, d.direction,
+       'db', d.name, d.key, r.at + interval '5 minutes',
        'COMPLETE', r.i % 1000, r.at, md5(d.name || d.shape)::uuid, r.at, md5(d.name || d.edges)::uuid,
        CASE WHEN d.edges IS NOT NULL THEN r.at END
-FROM run r JOIN dataset d ON d.job = r.job AND r.i >= d.since * {runs} AND r.i < d.until * {runs} ORDER BY r.i;
+FROM run r JOIN job j ON j.n = r.job
+JOIN dataset d ON d.job = r.job AND r.i >= d.since * {runs} AND r.i < d.until * {runs} ORDER BY r.i;
 
 INSERT INTO ol_schema_version (schema_hash, fields)
 SELECT DISTINCT md5(d.name || d.shape)::uuid, (
@@ -69,18 +72,19 @@ SELECT md5(d.name || d.edges)::uuid, jsonb_build_object('fields', (
 FROM dataset d WHERE d.edges IS NOT NULL;
 
 INSERT INTO ol_assertion (assertion_key, event_time, run_id, job_namespace, job_name, dataset_namespace, dataset_name,
-                          dataset_key, assertion, column_name, success, occurrence)
+                          dataset_key, assertion, column_name, success, occurrence, position, result_key)
 SELECT md5(r.i || ' assertion ' || report)::uuid, r.at + report * interval '1 minute', r.id, 'bench', j.name, 'db',
-       d.name, d.key, 'not_null', 'c1', (r.i + report) % 7 > 0, 1
+       d.name, d.key, 'not_null', 'c1', (r.i + report) % 7 > 0, 1, 1, md5(r.i || ' assertion')::uuid
 FROM run r
 JOIN job j ON j.n = r.job
 JOIN dataset d ON d.job = r.job AND d.slot = 2 AND r.i >= d.since * {runs} AND r.i < d.until * {runs},
      generate_series(0, CASE r.number % 9 WHEN 0 THEN 1 ELSE 0 END) report
 WHERE r.number % 3 = 0;
 
-INSERT INTO ol_test (test_key, event_time, run_id, job_namespace, job_name, test_name, status, test_type, occurrence)
+INSERT INTO ol_test (test_key, event_time, run_id, job_namespace, job_name, test_name, status, test_type, occurrence,
+                     position, result_key)
 SELECT md5(r.i || ' test ' || report)::uuid, r.at + report * interval '1 minute', r.id, 'bench', j.name, 'counts',
-       CASE (r.i + report) % 7 WHEN 0 THEN 'fail' ELSE 'pass' END, 'row_count', 1
+       CASE (r.i + report) % 7 WHEN 0 THEN 'fail' ELSE 'pass' END, 'row_count', 1, 1, md5(r.i || ' test')::uuid
 FROM run r JOIN job j ON j.n = r.job, generate_series(0, CASE r.number % 9 WHEN 0 THEN 1 ELSE 0 END) report
 WHERE r.number % 5 = 0;
 """

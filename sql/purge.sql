@@ -33,27 +33,17 @@ DELETE FROM openlineage.ol_assertion WHERE openlineage.ol_assertion.event_time <
 -- parameters: cutoff
 DELETE FROM openlineage.ol_test WHERE openlineage.ol_test.event_time < :cutoff::TIMESTAMP WITH TIME ZONE;
 
--- purge run_datasets: Delete the datasets of runs that are over, unless another job shares the run id.
+-- purge run_datasets: Delete the datasets of runs that are over.
 -- parameters: cutoff
 DELETE
 FROM openlineage.ol_run_dataset
-WHERE (
-  EXISTS (
-    SELECT *
-    FROM openlineage.ol_run
-    WHERE openlineage.ol_run.run_id = openlineage.ol_run_dataset.run_id
-      AND openlineage.ol_run.last_hour <= date_trunc('hour', timezone('UTC', :cutoff::TIMESTAMP WITH TIME ZONE))
-      AND openlineage.ol_run.last_event_time < :cutoff::TIMESTAMP WITH TIME ZONE
-  )
-)
-  AND NOT (
-    EXISTS (
-      SELECT *
-      FROM openlineage.ol_run
-      WHERE openlineage.ol_run.run_id = openlineage.ol_run_dataset.run_id
-        AND openlineage.ol_run.last_event_time >= :cutoff::TIMESTAMP WITH TIME ZONE
-    )
-  );
+WHERE EXISTS (
+  SELECT *
+  FROM openlineage.ol_run
+  WHERE openlineage.ol_run.run_key = openlineage.ol_run_dataset.run_key
+    AND openlineage.ol_run.last_hour <= date_trunc('hour', timezone('UTC', :cutoff::TIMESTAMP WITH TIME ZONE))
+    AND openlineage.ol_run.last_event_time < :cutoff::TIMESTAMP WITH TIME ZONE
+);
 
 -- purge runs: Delete the runs whose last event is older.
 -- parameters: cutoff

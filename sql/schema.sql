@@ -286,7 +286,10 @@ CREATE INDEX IF NOT EXISTS ol_run_run_id ON openlineage.ol_run (run_id);
 
 CREATE TABLE IF NOT EXISTS openlineage.ol_run_dataset (
 	run_dataset_key UUID NOT NULL,
+	run_key UUID,
 	run_id TEXT COLLATE "C" NOT NULL,
+	job_namespace TEXT COLLATE "C",
+	job_name TEXT COLLATE "C",
 	direction TEXT COLLATE "C" NOT NULL,
 	dataset_namespace TEXT COLLATE "C" NOT NULL,
 	dataset_name TEXT COLLATE "C" NOT NULL,
@@ -481,6 +484,20 @@ DO $migrate$ BEGIN -- to version 4: outcomes of runs
   END IF;
 END $migrate$;
 
+DO $migrate$ BEGIN -- to version 4: jobs of the datasets of runs
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_run_dataset" ADD COLUMN IF NOT EXISTS run_key uuid;
+    ALTER TABLE "openlineage"."ol_run_dataset" ADD COLUMN IF NOT EXISTS job_namespace TEXT COLLATE "C";
+    ALTER TABLE "openlineage"."ol_run_dataset" ADD COLUMN IF NOT EXISTS job_name TEXT COLLATE "C";
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".run_key IS 'of ol_run';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".job_namespace IS ''''' = none; NULL with job_name and run_key: version 3 wrote it';
+    INSERT INTO "openlineage"."ol_run_dataset" (run_dataset_key, run_key, job_namespace, job_name, run_id, direction, dataset_namespace, dataset_name, dataset_key, event_time, event_type, row_count, row_count_at, size_bytes, size_bytes_at, file_count, file_count_at, lifecycle_state_change, lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at, schema_hash, schema_hash_at, lineage_hash, lineage_hash_at) SELECT encode(substr(sha256(convert_to(coalesce(octet_length(d.run_id) || ':' || d.run_id, '-') || coalesce(octet_length(r.job_namespace) || ':' || r.job_namespace, '-') || coalesce(octet_length(r.job_name) || ':' || r.job_name, '-') || coalesce(octet_length(d.direction) || ':' || d.direction, '-') || coalesce(octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-') || coalesce(octet_length(d.dataset_name) || ':' || d.dataset_name, '-'), 'UTF8')), 1, 16), 'hex')::uuid, r.run_key, r.job_namespace, r.job_name, d.run_id, d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key, d.event_time, d.event_type, d.row_count, d.row_count_at, d.size_bytes, d.size_bytes_at, d.file_count, d.file_count_at, d.lifecycle_state_change, d.lifecycle_state_change_at, d.subset_type, d.subset_type_at, d.dataset_version, d.dataset_version_at, d.schema_hash, d.schema_hash_at, d.lineage_hash, d.lineage_hash_at FROM "openlineage"."ol_run_dataset" d JOIN "openlineage"."ol_run" r ON r.run_id = d.run_id AND r.run_key <> (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id) WHERE d.run_key IS NULL ON CONFLICT DO NOTHING;
+    UPDATE "openlineage"."ol_run_dataset" d SET run_dataset_key = encode(substr(sha256(convert_to(coalesce(octet_length(d.run_id) || ':' || d.run_id, '-') || coalesce(octet_length(r.job_namespace) || ':' || r.job_namespace, '-') || coalesce(octet_length(r.job_name) || ':' || r.job_name, '-') || coalesce(octet_length(d.direction) || ':' || d.direction, '-') || coalesce(octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-') || coalesce(octet_length(d.dataset_name) || ':' || d.dataset_name, '-'), 'UTF8')), 1, 16), 'hex')::uuid, run_key = r.run_key, job_namespace = r.job_namespace, job_name = r.job_name FROM "openlineage"."ol_run" r WHERE r.run_key = (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id) AND d.run_key IS NULL;
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".run_dataset_key IS 'hash of run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name';
+    COMMENT ON TABLE "openlineage"."ol_run_dataset" IS 'one row per run, job, direction and dataset; X_at is NULL where X was set at event_time';
+  END IF;
+END $migrate$;
+
 DO $migrate$ BEGIN -- to version 4: results of assertions
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
     ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS expected TEXT COLLATE "C";
@@ -515,6 +532,8 @@ DO $migrate$ BEGIN -- to version 4: results of tests
 END $migrate$;
 
 CREATE INDEX IF NOT EXISTS ol_assertion_result ON openlineage.ol_assertion (result_key, event_time);
+
+CREATE INDEX IF NOT EXISTS ol_run_dataset_run_key ON openlineage.ol_run_dataset (run_key);
 
 CREATE INDEX IF NOT EXISTS ol_test_result ON openlineage.ol_test (result_key, event_time);
 
@@ -746,9 +765,13 @@ COMMENT ON COLUMN openlineage.ol_run.nominal_end_time IS 'when it was to be over
 
 COMMENT ON COLUMN openlineage.ol_run.last_hour IS 'indexed in place of last_event_time, so that heartbeats stay heap-only';
 
-COMMENT ON TABLE openlineage.ol_run_dataset IS 'one row per run, direction and dataset; X_at is NULL where X was set at event_time';
+COMMENT ON TABLE openlineage.ol_run_dataset IS 'one row per run, job, direction and dataset; X_at is NULL where X was set at event_time';
 
-COMMENT ON COLUMN openlineage.ol_run_dataset.run_dataset_key IS 'hash of run_id, direction, dataset_namespace, dataset_name';
+COMMENT ON COLUMN openlineage.ol_run_dataset.run_dataset_key IS 'hash of run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.run_key IS 'of ol_run';
+
+COMMENT ON COLUMN openlineage.ol_run_dataset.job_namespace IS ''''' = none; NULL with job_name and run_key: version 3 wrote it';
 
 COMMENT ON COLUMN openlineage.ol_run_dataset.direction IS 'I = input, O = output';
 

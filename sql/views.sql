@@ -186,7 +186,7 @@ RETURNS TABLE (
     processing_type text, integration text, job_type text, producer text,
     parent_run_id text, parent_namespace text, parent_name text,
     root_run_id text, root_namespace text, root_name text,
-    nominal_start_time timestamptz, nominal_end_time timestamptz, is_snap boolean)
+    nominal_start_time timestamptz, nominal_end_time timestamptz, is_snap boolean, run_key uuid)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT
@@ -196,7 +196,7 @@ BEGIN ATOMIC
         r.start_time, r.end_time, r.first_event_time, r.last_event_time,
         r.processing_type, r.integration, r.job_type, r.producer,
         r.parent_run_id, r.parent_namespace, r.parent_name, r.root_run_id, r.root_namespace, r.root_name,
-        r.nominal_start_time, r.nominal_end_time, r.is_snap
+        r.nominal_start_time, r.nominal_end_time, r.is_snap, r.run_key
     FROM (
         SELECT
             *, min(first_event_time) OVER (PARTITION BY execution_id, execution_namespace, execution_name) AS began
@@ -307,7 +307,7 @@ BEGIN ATOMIC
         d.dataset_version, d.schema_hash, d.lineage_hash,
         r.is_snap AND ol_is_virtual(d.dataset_namespace, d.dataset_name)
     FROM ol_pipeline_run(window_start, window_end) r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id;
+    JOIN ol_run_dataset d ON d.run_key = r.run_key;
 END;
 COMMENT ON FUNCTION ol_pipeline_dataset IS 'what each Snap of the executions read and wrote, virtual datasets too';
 
@@ -325,7 +325,7 @@ BEGIN ATOMIC
         d.row_count, d.size_bytes, d.file_count, d.lifecycle_state_change, d.subset_type,
         d.dataset_version, d.schema_hash, d.lineage_hash, false, coalesce(n.identity_key, d.dataset_key)
     FROM ol_run r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id
+    JOIN ol_run_dataset d ON d.run_key = r.run_key
     LEFT JOIN ol_identity() n ON n.dataset_key = d.dataset_key
         AND ol_is_life(d.event_time, d.lifecycle_state_change, n.began, n.ended)
     WHERE NOT ol_is_snaplogic(r.job_namespace)
@@ -470,8 +470,8 @@ BEGIN ATOMIC
         i.dataset_namespace, i.dataset_name, i.dataset_key, o.dataset_namespace, o.dataset_name, o.dataset_key, false,
         coalesce(ni.identity_key, i.dataset_key), coalesce(no.identity_key, o.dataset_key)
     FROM ol_run r
-    JOIN ol_run_dataset i ON i.run_id = r.run_id AND i.direction = 'I'
-    JOIN ol_run_dataset o ON o.run_id = r.run_id AND o.direction = 'O'
+    JOIN ol_run_dataset i ON i.run_key = r.run_key AND i.direction = 'I'
+    JOIN ol_run_dataset o ON o.run_key = r.run_key AND o.direction = 'O'
     LEFT JOIN ol_identity() ni ON ni.dataset_key = i.dataset_key
         AND ol_is_life(i.event_time, i.lifecycle_state_change, ni.began, ni.ended)
     LEFT JOIN ol_identity() no ON no.dataset_key = o.dataset_key
@@ -496,7 +496,8 @@ BEGIN ATOMIC
                 o.dataset_namespace AS to_namespace, o.dataset_name AS to_name, o.dataset_key AS to_key,
                 o.is_virtual AS to_virtual
             FROM part i
-            JOIN part o ON o.execution_key = i.execution_key AND o.run_id = i.run_id AND o.direction = 'O'
+            JOIN part o ON o.execution_key = i.execution_key AND o.run_id = i.run_id AND o.snap = i.snap
+                AND o.direction = 'O'
             WHERE i.direction = 'I'
         ),
         flow AS (
@@ -566,7 +567,7 @@ BEGIN ATOMIC
         d.dataset_namespace, d.dataset_name, e.column_name, e.from_namespace, e.from_name, e.from_column, false,
         coalesce(no.identity_key, d.dataset_key), coalesce(ni.identity_key, ol_key(e.from_namespace, e.from_name))
     FROM ol_run r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id AND d.direction = 'O'
+    JOIN ol_run_dataset d ON d.run_key = r.run_key AND d.direction = 'O'
     JOIN v_ol_lineage_content e ON e.lineage_hash = d.lineage_hash
     LEFT JOIN ol_identity() no ON no.dataset_key = d.dataset_key
         AND ol_is_life(d.event_time, d.lifecycle_state_change, no.began, no.ended)

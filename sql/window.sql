@@ -126,7 +126,8 @@ ORDER BY runs.first_event_time, runs.run_key;
 -- run_datasets_in_window: The datasets read or written by the runs that had an event in the window, oldest
 -- first.
 -- parameters: window_start, window_end
-SELECT openlineage.ol_run_dataset.run_dataset_key, openlineage.ol_run_dataset.run_id,
+SELECT openlineage.ol_run_dataset.run_dataset_key, openlineage.ol_run_dataset.run_key,
+  openlineage.ol_run_dataset.run_id, openlineage.ol_run_dataset.job_namespace, openlineage.ol_run_dataset.job_name,
   openlineage.ol_run_dataset.direction, openlineage.ol_run_dataset.dataset_namespace,
   openlineage.ol_run_dataset.dataset_name, openlineage.ol_run_dataset.dataset_key,
   openlineage.ol_run_dataset.event_time, openlineage.ol_run_dataset.event_type, openlineage.ol_run_dataset.row_count,
@@ -139,8 +140,8 @@ SELECT openlineage.ol_run_dataset.run_dataset_key, openlineage.ol_run_dataset.ru
   openlineage.ol_run_dataset.schema_hash_at, openlineage.ol_run_dataset.lineage_hash,
   openlineage.ol_run_dataset.lineage_hash_at
 FROM openlineage.ol_run_dataset
-WHERE openlineage.ol_run_dataset.run_id IN (
-  SELECT runs.run_id
+WHERE openlineage.ol_run_dataset.run_key IN (
+  SELECT runs.run_key
   FROM (
     SELECT openlineage.ol_run.run_key AS run_key, openlineage.ol_run.run_id AS run_id,
     openlineage.ol_run.job_namespace AS job_namespace, openlineage.ol_run.job_name AS job_name,

@@ -384,15 +384,15 @@ SET status = CASE
   END;
 
 -- upsert_run_dataset: Record a dataset read or written by a run.
--- parameters: run_id, direction, dataset_namespace, dataset_name, event_time, event_type, row_count,
--- row_count_at, size_bytes, size_bytes_at, file_count, file_count_at, lifecycle_state_change,
--- lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at, schema_hash,
--- schema_hash_at, lineage_hash, lineage_hash_at
+-- parameters: run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name, event_time,
+-- event_type, row_count, row_count_at, size_bytes, size_bytes_at, file_count, file_count_at,
+-- lifecycle_state_change, lifecycle_state_change_at, subset_type, subset_type_at, dataset_version,
+-- dataset_version_at, schema_hash, schema_hash_at, lineage_hash, lineage_hash_at
 INSERT INTO openlineage.ol_run_dataset (
-  run_dataset_key, run_id, direction, dataset_namespace, dataset_name, dataset_key, event_time, event_type, row_count,
-  row_count_at, size_bytes, size_bytes_at, file_count, file_count_at, lifecycle_state_change,
-  lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at, schema_hash,
-  schema_hash_at, lineage_hash, lineage_hash_at
+  run_dataset_key, run_key, run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name, dataset_key,
+  event_time, event_type, row_count, row_count_at, size_bytes, size_bytes_at, file_count, file_count_at,
+  lifecycle_state_change, lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at,
+  schema_hash, schema_hash_at, lineage_hash, lineage_hash_at
 )
 VALUES (
   CAST(
@@ -402,9 +402,13 @@ VALUES (
           convert_to(
             (
               (
-                coalesce((octet_length(:run_id::VARCHAR) || ':') || :run_id::VARCHAR, '-') || coalesce(
-                  (octet_length(:direction::VARCHAR) || ':') || :direction::VARCHAR, '-'
-                )
+                (
+                  (
+                    coalesce((octet_length(:run_id::VARCHAR) || ':') || :run_id::VARCHAR, '-') || coalesce(
+                      (octet_length(:job_namespace::VARCHAR) || ':') || :job_namespace::VARCHAR, '-'
+                    )
+                  ) || coalesce((octet_length(:job_name::VARCHAR) || ':') || :job_name::VARCHAR, '-')
+                ) || coalesce((octet_length(:direction::VARCHAR) || ':') || :direction::VARCHAR, '-')
               ) || coalesce((octet_length(:dataset_namespace::VARCHAR) || ':') || :dataset_namespace::VARCHAR, '-')
             ) || coalesce((octet_length(:dataset_name::VARCHAR) || ':') || :dataset_name::VARCHAR, '-'),
             'UTF8'
@@ -415,8 +419,26 @@ VALUES (
       'hex'
     ) AS UUID
   ),
-  :run_id::VARCHAR COLLATE "C", :direction::VARCHAR COLLATE "C", :dataset_namespace::VARCHAR COLLATE "C",
-  :dataset_name::VARCHAR COLLATE "C",
+  CAST(
+    encode(
+      substr(
+        sha256(
+          convert_to(
+            (
+              coalesce((octet_length(:run_id::VARCHAR) || ':') || :run_id::VARCHAR, '-') || coalesce(
+                (octet_length(:job_namespace::VARCHAR) || ':') || :job_namespace::VARCHAR, '-'
+              )
+            ) || coalesce((octet_length(:job_name::VARCHAR) || ':') || :job_name::VARCHAR, '-'),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    ) AS UUID
+  ),
+  :run_id::VARCHAR COLLATE "C", :job_namespace::VARCHAR COLLATE "C", :job_name::VARCHAR COLLATE "C",
+  :direction::VARCHAR COLLATE "C", :dataset_namespace::VARCHAR COLLATE "C", :dataset_name::VARCHAR COLLATE "C",
   CAST(
     encode(
       substr(

@@ -20,7 +20,7 @@ seed AS (
         coalesce(n.identity_key, d.dataset_key) AS dataset_key, d.dataset_namespace, d.dataset_name, d.dataset_version,
         min(r.first_event_time) AS at
     FROM ol_run r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id AND d.direction = 'O'
+    JOIN ol_run_dataset d ON d.run_key = r.run_key AND d.direction = 'O'
     LEFT JOIN joined n ON n.dataset_key = d.dataset_key
         AND ol_is_life(d.event_time, d.lifecycle_state_change, n.began, n.ended)
     WHERE r.run_id = :'run_id'::text AND :'run_id'::text <> ''
@@ -87,7 +87,7 @@ reached AS (
         ) n
         JOIN ol_run_dataset i ON i.dataset_key = n.dataset_key AND i.direction = 'I'
             AND ol_is_life(i.event_time, i.lifecycle_state_change, n.began, n.ended)
-        JOIN ol_run r ON r.run_id = i.run_id AND r.last_event_time >= b.at
+        JOIN ol_run r ON r.run_key = i.run_key AND r.last_event_time >= b.at
             AND (b.until IS NULL OR r.first_event_time < b.until)
             AND r.first_event_time < :'to'::timestamptz AND (b.scope IS NULL OR r.parent_run_id = b.scope)
         CROSS JOIN LATERAL (SELECT ol_is_snap(r.job_namespace, r.parent_run_id, r.parent_name) AS is_snap) p
@@ -95,7 +95,7 @@ reached AS (
             ol_run_dataset o
             LEFT JOIN joined no ON no.dataset_key = o.dataset_key
                 AND ol_is_life(o.event_time, o.lifecycle_state_change, no.began, no.ended)
-        ) ON o.run_id = r.run_id AND o.direction = 'O' AND coalesce(no.identity_key, o.dataset_key) <> ALL (b.path)
+        ) ON o.run_key = r.run_key AND o.direction = 'O' AND coalesce(no.identity_key, o.dataset_key) <> ALL (b.path)
         CROSS JOIN LATERAL (
             SELECT coalesce(p.is_snap AND ol_is_virtual(o.dataset_namespace, o.dataset_name), false) AS is_virtual
         ) v

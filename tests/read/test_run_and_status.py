@@ -66,7 +66,9 @@ def test_one_run_in_full(store: LogStore) -> None:
     assert load.governance_action == {"step": 1}
     assert load.end_time == datetime(2026, 6, 1, 1, 30, tzinfo=UTC) and load.end_time.tzinfo is UTC
     assert (part.job_namespace, part.job_name, part.status, part.start_time) == (None, "part", "COMPLETE", None)
-    (dataset,) = details.datasets
+    rows = {row.job_name: row for row in details.datasets}
+    assert {name: row.row_count for name, row in rows.items()} == {"load": 90, "part": 40}
+    dataset = rows["load"]
     assert (dataset.dataset_name, dataset.direction, dataset.row_count) == ("out", "O", 90)
     assert details.schemas == {dataset.schema_hash: [{"name": "id", "type": "int"}]}
     assert details.lineages == {dataset.lineage_hash: {"fields": {"id": {"inputFields": []}}}}

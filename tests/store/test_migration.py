@@ -29,8 +29,11 @@ VERSION_1, CONTENT_1, VERSION_2, VERSION_3, VIEWS_3 = (
     (Path(__file__).parent / f"version_{name}.sql").read_text(encoding="utf-8")
     for name in ("1", "1_content", "2", "3", "3_views")
 )
-LATER = ("last_start_time", "last_fail_time", "outcome")
-"""Columns that later versions have in tables of version 1, and fill."""
+LATER = (
+    *("last_start_time", "last_fail_time", "outcome", "position", "result_key"),
+    *("run_dataset_key", "run_key", "job_namespace", "job_name"),
+)
+"""Columns that later versions have in tables of version 1, and fill, or fill otherwise."""
 BODIES = [encode(event(f"run-{number}", eventTime=f"2026-0{number % 3 + 1}-01T00:00:00Z")) for number in range(9)]
 
 
@@ -128,7 +131,15 @@ RUNS_OF_VERSION_3 = """
     FROM (VALUES (1, 'FAIL', timestamptz '2026-01-01 00:00Z', timestamptz '2026-01-01 01:00Z'),
         (2, 'COMPLETE', timestamptz '2026-01-01 00:00Z', timestamptz '2026-01-01 01:00Z'),
         (3, 'START', timestamptz '2026-01-01 00:00Z', NULL),
-        (4, 'FAIL', NULL, timestamptz '2026-01-01 01:00Z')) AS old (number, status, began, ended)"""
+        (4, 'FAIL', NULL, timestamptz '2026-01-01 01:00Z')) AS old (number, status, began, ended);
+    INSERT INTO openlineage.ol_run (run_key, run_id, job_namespace, job_name, job_key, status, first_event_time,
+        last_event_time)
+    VALUES ('00000000-0000-0000-0000-00000000000a', 'r1', 'n', 'other', gen_random_uuid(), 'OTHER', '2026-01-01',
+        '2026-01-01');
+    INSERT INTO openlineage.ol_run_dataset (run_dataset_key, run_id, direction, dataset_namespace, dataset_name,
+        dataset_key, event_time, event_type, row_count)
+    SELECT gen_random_uuid(), 'r' || number, 'O', 'd', 't', gen_random_uuid(), '2026-01-01', 'COMPLETE', number
+    FROM generate_series(1, 2) number"""
 
 
 def test_a_store_of_version_3_tells_outcomes(database_url: str) -> None:
@@ -144,9 +155,14 @@ def test_a_store_of_version_3_tells_outcomes(database_url: str) -> None:
         LogStore(Database(engine)).create()
     engine.dispose()
     with connect(database_url) as connection:
-        outcomes = connection.execute(b"SELECT run_id, outcome FROM openlineage.ol_run ORDER BY 1").fetchall()
-        assert outcomes == [("r1", "FAIL"), ("r2", "COMPLETE"), ("r3", "RUNNING"), ("r4", "FAIL")]
-        for view, count in (("failed", 2), ("early", 4)):
+        outcomes = connection.execute(b"SELECT run_id, outcome FROM openlineage.ol_run ORDER BY 1, 2").fetchall()
+        assert outcomes == [("r1", "FAIL"), ("r1", "OTHER"), ("r2", "COMPLETE"), ("r3", "RUNNING"), ("r4", "FAIL")]
+        query = """SELECT run_id, job_name, row_count, run_dataset_key =
+            openlineage.ol_key(run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name)
+            FROM openlineage.ol_run_dataset ORDER BY 1, 2"""
+        datasets = connection.execute(query.encode()).fetchall()
+        assert datasets == [("r1", "j", 1, True), ("r1", "other", 1, True), ("r2", "j", 2, True)]
+        for view, count in (("failed", 2), ("early", 5)):
             assert connection.execute(f"SELECT count(*) FROM openlineage.{view}".encode()).fetchone() == (count,)
         connection.execute(b"DROP VIEW openlineage.early")
         connection.execute(b"SET search_path TO openlineage;" + (ROOT / "sql" / "views.sql").read_bytes())

@@ -71,8 +71,7 @@ class RunFilter:
         if self._status is not None:
             found.append(_came_to(run, self._status.upper()))
         if touched := of_dataset(self._datasets, *self._dataset):
-            visible = self._bound.on_datasets(self._datasets)
-            found.append(exists().where(self._datasets.run_id == run.run_id, *touched, *visible))
+            found.append(exists().where(self._datasets.run_key == run.run_key, *touched))
         return tuple(found)
 
 

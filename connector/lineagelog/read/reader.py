@@ -95,8 +95,7 @@ class Reader:
         ``parent`` and ``root`` are ids of the run that started them, and of the one that everything began with.
         """
         run = self._schema.t(tables.RUN_TABLE).c
-        bound = Bound(self._schema, within)
-        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound)
+        runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, Bound(within))
         wanted = (*runs.on(run), *of_family(run, parent, root))
         key = (run.first_event_time, run.run_key)
         source = _Source("runs", self._schema.runs_in_window, key, reverse=reverse)
@@ -123,10 +122,9 @@ class Reader:
         wanted = list(of_dataset(dataset, dataset_name, dataset_namespace))
         if direction is not None:
             wanted.append(dataset.direction == direction.upper())
-        bound = Bound(self._schema, within)
+        bound = Bound(within)
         runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, bound)
-        bounds = _bounds(window)
-        found = RunDatasets(self._schema, self._execute, bounds, runs, tuple(wanted), bound, newest_first=reverse)
+        found = RunDatasets(self._schema, self._execute, _bounds(window), runs, tuple(wanted), newest_first=reverse)
         return Listing(_named("run datasets", reverse), (datetime, UUID, UUID), found.fetch)
 
     def assertions(
@@ -209,7 +207,7 @@ class Reader:
         At most ``limit`` runs, datasets, assertions, tests and events each; `run_events` streams all events. With
         ``content`` also the schemas and the column lineage of the datasets.
         """
-        run_id, bound = stored_run_id(run_id), Bound(self._schema, within)
+        run_id, bound = stored_run_id(run_id), Bound(within)
 
         def part[T](table: str, order: tuple[str, ...], make: Make[T], wanted: Wanted = bound.on) -> list[T]:
             return self._of_run(table, run_id, order, make, limit, wanted)
@@ -220,8 +218,7 @@ class Reader:
         runs = part(tables.RUN_TABLE, ("first_event_time", "run_key"), making.run)
         if not runs:
             return None
-        datasets = part(tables.RUN_DATASET_TABLE, ("direction", "run_dataset_key"), making.dataset, bound.on_datasets)
-        datasets = bound.own(self._execute, datasets)
+        datasets = part(tables.RUN_DATASET_TABLE, ("direction", "run_dataset_key"), making.dataset)
         assertions = part(
             tables.ASSERTION_TABLE, ("event_time", "assertion_key"), making.assertion, last(tables.ASSERTION_TABLE)
         )
@@ -242,7 +239,7 @@ class Reader:
     def run_events(self, run_id: str) -> Listing[EventRow]:
         """The time line of a run id: its raw events, oldest first."""
         stored = stored_run_id(run_id)
-        everything = Bound(self._schema, None)
+        everything = Bound(None)
         kinds = (datetime, int)
         return Listing("run events", kinds, lambda key, limit: self._fetch_run_events(stored, key, limit, everything))
 

@@ -66,9 +66,11 @@ class Run(Struct, frozen=True):
 
 
 class RunDataset(Struct, frozen=True):
-    """A dataset that a run read or wrote. A statistic is None where no event carried it."""
+    """A dataset that a run of a job read or wrote. A statistic is None where no event carried it."""
 
     run_id: str
+    job_namespace: str | None
+    job_name: str
     direction: str
     """``I`` for an input, ``O`` for an output."""
     dataset_namespace: str | None

@@ -160,7 +160,7 @@ class RunRow:
         return tuple(row)
 
 
-_DATASET_OWN: Final = 6
+_DATASET_OWN: Final = 8
 """Columns of DatasetRow.values before the registers, which have two each."""
 _DATASET_SLOTS: Final = {register.member: slot for slot, register in enumerate(facts.DATASET)}
 _dataset_values: Final = attrgetter(*_DATASET_SLOTS)
@@ -180,6 +180,8 @@ class DatasetRow:
         "direction",
         "event_time",
         "event_type",
+        "job_name",
+        "job_namespace",
         "name",
         "namespace",
         "run_id",
@@ -187,7 +189,8 @@ class DatasetRow:
 
     def __init__(self, event: Event, status: str, sighting: DatasetSighting) -> None:
         time = event.event_time
-        self.run_id, self.direction = event.run_id, sighting.direction
+        self.run_id, self.job_namespace, self.job_name = event.run_id, event.job_namespace, event.job_name
+        self.direction = sighting.direction
         self.namespace, self.name = sighting.namespace, sighting.name
         self.event_time, self.event_type = time, status
         self.counts = status != "START" or sighting.row_count is not None or sighting.size_bytes is not None
@@ -217,7 +220,10 @@ class DatasetRow:
     def values(self) -> tuple[Any, ...]:
         """The row in the order of schema.RUN_DATASET_PARAMETERS."""
         row: list[Any] = [*_NO_DATASET]
-        row[:_DATASET_OWN] = self.run_id, self.direction, self.namespace, self.name, self.event_time, self.event_type
+        row[:_DATASET_OWN] = (
+            *(self.run_id, self.job_namespace, self.job_name, self.direction, self.namespace, self.name),
+            *(self.event_time, self.event_type),
+        )
         place = _DATASET_OWN
         for register in self.carried:
             if register is not None:
@@ -233,7 +239,7 @@ class Digest:
 
     def __init__(self) -> None:
         self.runs: dict[tuple[str, str, str], RunRow] = {}
-        self.datasets: dict[tuple[str, str, str, str], DatasetRow] = {}
+        self.datasets: dict[tuple[str, str, str, str, str, str], DatasetRow] = {}
         self.assertions: dict[bytes, tuple[Any, ...]] = {}
         """Key to values in the order of schema.ASSERTION_PARAMETERS."""
         self.tests: dict[bytes, tuple[Any, ...]] = {}
@@ -263,7 +269,7 @@ class Digest:
         else:
             known.merge(run)
         for dataset in event.datasets:
-            self._add_dataset(event, sighting.status, dataset)
+            self._add_dataset(event, identity, sighting.status, dataset)
         if event.assertions:
             self._add_assertions(event, identity)
         if event.tests:
@@ -274,9 +280,9 @@ class Digest:
         self.runs = {key: row for key, row in self.runs.items() if key[0] not in run_ids}
         self.datasets = {key: row for key, row in self.datasets.items() if key[0] not in run_ids}
 
-    def _add_dataset(self, event: Event, status: str, dataset: DatasetSighting) -> None:
+    def _add_dataset(self, event: Event, identity: tuple[str, str, str], status: str, dataset: DatasetSighting) -> None:
         row = DatasetRow(event, status, dataset)
-        key = (event.run_id, dataset.direction, dataset.namespace, dataset.name)
+        key = (*identity, dataset.direction, dataset.namespace, dataset.name)
         if (known := self.datasets.get(key)) is None:
             self.datasets[key] = row
         else:

@@ -47,6 +47,8 @@ MAX_KNOWN_CONTENT: Final = 200_000
 """Hashes of schema and lineage versions that a writer remembers as stored (16 bytes each)."""
 
 _name_key = lru_cache(maxsize=50_000)(name_key)
+_run_key = lru_cache(maxsize=1_000)(name_key)
+"""A run's key is that of its datasets, too."""
 
 
 type _Numbered = tuple[Event, int]
@@ -283,13 +285,12 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 def _run_row(values: tuple[Any, ...]) -> tuple[Any, ...]:
     run_id, namespace, name, *rest = values
-    return name_key(run_id, namespace, name), run_id, namespace, name, _name_key(namespace, name), *rest
+    return _run_key(run_id, namespace, name), run_id, namespace, name, _name_key(namespace, name), *rest
 
 
 def _dataset_row(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    run_id, direction, namespace, name, *rest = values
-    key = name_key(run_id, direction, namespace, name)
-    return key, run_id, direction, namespace, name, _name_key(namespace, name), *rest
+    names = values[:6]
+    return name_key(*names), _run_key(*names[:3]), *names, _name_key(*names[4:]), *values[6:]
 
 
 _ASSERTION_RESULT: Final = itemgetter(*map(columns.ASSERTION_PARAMETERS.index, tables.ASSERTION_RESULT))

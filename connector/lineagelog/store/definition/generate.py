@@ -114,7 +114,7 @@ _PURGE_TEXTS: Final = {
     "events": "Delete the raw events, but those that a target of forwarding has not got yet.",
     "assertions": "Delete the assertions.",
     "tests": "Delete the tests.",
-    "run_datasets": "Delete the datasets of runs that are over, unless another job shares the run id.",
+    "run_datasets": "Delete the datasets of runs that are over.",
     "runs": "Delete the runs whose last event is older.",
     "jobs": "Delete the jobs whose last event is older.",
     "dataset_names": "Delete what was said of the names of such datasets.",

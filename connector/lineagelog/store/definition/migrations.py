@@ -121,12 +121,41 @@ def _outcomes(table: Qualified) -> tuple[str, ...]:
     )
 
 
+def _jobs_of_datasets(table: Qualified) -> tuple[str, ...]:
+    """The job of each row; jobs that share a run id have each what was said of it, until `store rebuild` tells."""
+    name, run = table(tables.RUN_DATASET_TABLE), table(tables.RUN_TABLE)
+    text = sql_type(facts.Kind.TEXT)
+    job = ("r.run_key", "r.job_namespace", "r.job_name")
+    names = ("d.run_id", *job[1:], "d.direction", "d.dataset_namespace", "d.dataset_name")
+    own = ("run_dataset_key", "run_key", "job_namespace", "job_name")
+    others = [each.name for each in tables.build("s").tables[f"s.{tables.RUN_DATASET_TABLE}"].c if each.name not in own]
+    first = f"(SELECT min(f.run_key::text)::uuid FROM {run} f WHERE f.run_id = d.run_id)"
+    copied = (
+        f"INSERT INTO {name} ({', '.join((*own, *others))}) "
+        f"SELECT {_key(*names)}, {', '.join((*job, *(f'd.{each}' for each in others)))} "
+        f"FROM {name} d JOIN {run} r ON r.run_id = d.run_id AND r.run_key <> {first} WHERE d.run_key IS NULL "
+        "ON CONFLICT DO NOTHING"
+    )
+    filled = ", ".join((f"run_dataset_key = {_key(*names)}", *(f"{each} = r.{each}" for each in own[1:])))
+    return (
+        *_added(table, tables.RUN_DATASET_TABLE, "run_key uuid", f"job_namespace {text}", f"job_name {text}"),
+        copied,
+        f"UPDATE {name} d SET {filled} FROM {run} r WHERE r.run_key = {first} AND d.run_key IS NULL",
+        *_described(table, tables.RUN_DATASET_TABLE, ("run_dataset_key",)),
+        f"COMMENT ON TABLE {name} IS '{tables.RUN_DATASET_ABOUT}'",
+    )
+
+
+def _key(*parts: str) -> str:
+    """What `event.canonical.name_key` gives for the same texts."""
+    prefixed = " || ".join(f"coalesce(octet_length({part}) || ':' || {part}, '-')" for part in parts)
+    return f"encode(substr(sha256(convert_to({prefixed}, 'UTF8')), 1, 16), 'hex')::uuid"
+
+
 def _results(name: str, of: tuple[str, ...], own: tuple[str, ...], table: Qualified) -> tuple[str, ...]:
     """What results are told apart by, as far as the rows tell."""
     text = sql_type(facts.Kind.TEXT)
-    parts = (f"{column}::text" for column in (*of[:-1], "occurrence"))
-    prefixed = " || ".join(f"coalesce(octet_length({part}) || ':' || {part}, '-')" for part in parts)
-    key = f"encode(substr(sha256(convert_to({prefixed}, 'UTF8')), 1, 16), 'hex')::uuid"
+    key = _key(*(f"{column}::text" for column in (*of[:-1], "occurrence")))
     columns = (
         *(f"{each} {text}" for each in ("expected", "actual", "params", *own)),
         "position integer",
@@ -219,6 +248,7 @@ _OWN: Final = {
     4: (
         Step(4, "jobs, datasets and their names", _entities),
         Step(4, "outcomes of runs", _outcomes),
+        Step(4, "jobs of the datasets of runs", _jobs_of_datasets),
         Step(4, "results of assertions", partial(_results, tables.ASSERTION_TABLE, tables.ASSERTION_RESULT, ("side",))),
         Step(4, "results of tests", partial(_results, tables.TEST_TABLE, tables.TEST_RESULT, ())),
     ),

@@ -268,9 +268,9 @@ class LogStoreSchema:
         ``X_at`` is NULL, or the event's time where the event deletes X (then X is NULL).
         """
         values: dict[str, Any] = self._parameters(tables.RUN_DATASET_TABLE, RUN_DATASET_PARAMETERS)
-        names = ("run_id", "direction", "dataset_namespace", "dataset_name")
-        values["run_dataset_key"] = key_of(*(_text(name) for name in names))
-        values["dataset_key"] = key_of(*(_text(name) for name in names[2:]))
+        values["run_dataset_key"] = key_of(*(_text(name) for name in _DATASET_NAMES))
+        values["run_key"] = key_of(*(_text(name) for name in _DATASET_NAMES[:3]))
+        values["dataset_key"] = key_of(*(_text(name) for name in _DATASET_NAMES[-2:]))
         return self._upsert_run_dataset(insert(self.t(tables.RUN_DATASET_TABLE)).values(values).inline())
 
     def insert_assertion(self) -> Insert:
@@ -456,8 +456,8 @@ class LogStoreSchema:
     def purge(self) -> list[ClauseElement]:
         """The statements that delete what is older than a cut-off; each takes ``cutoff`` as its only parameter.
 
-        Run them in order. A run goes when its last event is older, its datasets with it when no other job shares the
-        run id; assertions and tests go by their own time. The floor is remembered first, so that older events that
+        Run them in order. A run goes when its last event is older, its datasets with it; assertions and tests go by
+        their own time. The floor is remembered first, so that older events that
         arrive later are not stored again. Raw events that a target of forwarding has not got stay until it has them.
         (`store.purge` does the same in bounded batches, dropping whole partitions; it refuses where events are owed.)
         """
@@ -466,7 +466,7 @@ class LogStoreSchema:
         dataset, assertion, test = (
             self.t(n) for n in (tables.RUN_DATASET_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE)
         )
-        same_run = run.c.run_id == dataset.c.run_id
+        same_run = run.c.run_key == dataset.c.run_key
         cursor = self.t(tables.FORWARD_CURSOR_TABLE)
         is_owed = tuple_(event.c.arrival_xid, event.c.arrival) > tuple_(cursor.c.arrival_xid, cursor.c.arrival)
         return [
@@ -476,10 +476,7 @@ class LogStoreSchema:
             ),
             delete(assertion).where(assertion.c.event_time < cutoff),
             delete(test).where(test.c.event_time < cutoff),
-            delete(dataset).where(
-                exists().where(same_run, *self.run_is_over(cutoff)),
-                ~exists().where(same_run, run.c.last_event_time >= cutoff),
-            ),
+            delete(dataset).where(exists().where(same_run, *self.run_is_over(cutoff))),
             delete(run).where(*self.run_is_over(cutoff)),
             *self._purge_entities(cutoff),
         ]
@@ -516,13 +513,13 @@ class LogStoreSchema:
     def run_datasets_in_window(self, *conditions: ColumnElement[bool]) -> Select[Any]:
         """The datasets read or written by the runs that had an event in the window, oldest first.
 
-        ``conditions`` are on the columns of ol_run. (Two jobs that share a run id share the rows: read by EXISTS.)
+        ``conditions`` are on the columns of ol_run.
         """
         table = self.t(tables.RUN_DATASET_TABLE)
         runs = self._runs_in_window(conditions)
         return (
             select(*table.c)
-            .where(table.c.run_id.in_(select(runs.c.run_id)))
+            .where(table.c.run_key.in_(select(runs.c.run_key)))
             .order_by(table.c.event_time, table.c.run_dataset_key)
         )
 
@@ -579,15 +576,6 @@ class LogStoreSchema:
             func.min(time).label("first_event_time"),
             func.max(time).label("last_event_time"),
         ).where(*_within(time))
-
-    def run_is_in_window(self, run: Any) -> tuple[ColumnElement[bool], ...]:
-        """The rule of runs_in_window for one row of ol_run, or of an alias of it (``run`` = its columns)."""
-        began_inside = run.first_event_time >= _WINDOW_START
-        return (
-            run.first_event_time < _WINDOW_END,
-            run.last_event_time >= _WINDOW_START,
-            or_(began_inside, self._is_seen_in_window(run)),
-        )
 
     def _runs_in_window(
         self, conditions: tuple[ColumnElement[bool], ...], limit: int | None = None, *, newest_first: bool = False
@@ -716,9 +704,9 @@ _DATASET_VALUES: Final = (
     "event_type",
     *(fact.name for register in facts.DATASET for fact in register.columns),
 )
-_DATASET_NAMES: Final = ("run_id", "direction", "dataset_namespace", "dataset_name")
+_DATASET_NAMES: Final = ("run_id", "job_namespace", "job_name", "direction", "dataset_namespace", "dataset_name")
 RUN_DATASET_PARAMETERS: Final = (*_DATASET_NAMES, *_DATASET_VALUES)
-RUN_DATASET_COLUMNS: Final = ("run_dataset_key", *_DATASET_NAMES, "dataset_key", *_DATASET_VALUES)
+RUN_DATASET_COLUMNS: Final = ("run_dataset_key", "run_key", *_DATASET_NAMES, "dataset_key", *_DATASET_VALUES)
 _ASSERTION_IDENTITY: Final = (
     "event_time",
     "run_id",

@@ -207,6 +207,9 @@ def carried(registers: Iterable[facts.Register]) -> list[Column[Any]]:
     return [Column(fact.name, TYPES[fact.kind], comment=fact.about or None) for fact in columns]
 
 
+RUN_DATASET_ABOUT: Final = "one row per run, job, direction and dataset; X_at is NULL where X was set at event_time"
+
+
 def _run_dataset(metadata: MetaData) -> None:
     table = Table(
         RUN_DATASET_TABLE,
@@ -216,9 +219,12 @@ def _run_dataset(metadata: MetaData) -> None:
             Uuid,
             primary_key=True,
             autoincrement=False,
-            comment="hash of run_id, direction, dataset_namespace, dataset_name",
+            comment="hash of run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name",
         ),
+        Column("run_key", Uuid, comment="of ol_run"),
         Column("run_id", Name, nullable=False),
+        Column("job_namespace", Name, comment="'' = none; NULL with job_name and run_key: version 3 wrote it"),
+        Column("job_name", Name),
         Column("direction", Name, nullable=False, comment="I = input, O = output"),
         Column("dataset_namespace", Name, nullable=False, comment="'' = none"),
         Column("dataset_name", Name, nullable=False),
@@ -227,11 +233,12 @@ def _run_dataset(metadata: MetaData) -> None:
         Column("event_type", Name, nullable=False),
         *carried(facts.DATASET),
         CheckConstraint("direction IN ('I', 'O')", name="ol_run_dataset_direction"),
-        comment="one row per run, direction and dataset; X_at is NULL where X was set at event_time",
+        comment=RUN_DATASET_ABOUT,
         postgresql_with={"fillfactor": 80},
     )
     Index("ol_run_dataset_run_id", table.c.run_id)
     Index("ol_run_dataset_dataset", table.c.dataset_key)
+    Index("ol_run_dataset_run_key", table.c.run_key, info=_LATER)
 
 
 ASSERTION_RESULT: Final = (

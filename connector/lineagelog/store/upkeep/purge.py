@@ -79,8 +79,8 @@ def purge(
     """Delete what is older than ``cutoff`` (with a time zone, not in the future), in batches of ``batch`` rows.
 
     Raw events, assertions and tests go by their own time; a run goes when its last event is older, its datasets with
-    it once no other job shares the run id. Raises StoreError if another purge is at work on this store, or for a
-    cut-off that cannot be meant; StoreUnavailable if a lock is not to be had for long: then run it again.
+    it. Raises StoreError if another purge is at work on this store, or for a cut-off that cannot be meant;
+    StoreUnavailable if a lock is not to be had for long: then run it again.
 
     Events that a target of forwarding has not got yet (``wishes``: those of the settings) are StoreError, too, and
     nothing is deleted; with ``even_unforwarded`` they go, and the target's cursor tells of the gap.
@@ -212,7 +212,7 @@ class _Purge:
         self._begin_from(floor)
         dropped = tuple(self._whole_months())
         run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
-        stays = f"EXISTS (SELECT FROM {run} r WHERE r.run_id = d.run_id AND r.last_event_time >= %(cutoff)s)"
+        stays = f"EXISTS (SELECT FROM {run} r WHERE r.run_key = d.run_key AND r.last_event_time >= %(cutoff)s)"
         for name in (tables.EVENT_TABLE, tables.ASSERTION_TABLE, tables.TEST_TABLE):
             self._add(name, self._number(f"SELECT count(*) FROM {self._table(name)} WHERE event_time < %(cutoff)s"))
         self._add(tables.RUN_TABLE, self._number(f"SELECT count(*) FROM {run} WHERE {_OVER}"))
@@ -377,8 +377,7 @@ class _Purge:
 
         Writers may bring a new event for one of these runs at any moment. Run rows are locked first, in the order in
         which writers lock them: a run with a new event is left out, and a later event waits and begins a new row.
-        Then the dataset rows are locked: a writer of another job with this run id has then committed, and the next
-        statement sees its row of ol_run and leaves the datasets, or it waits and begins new dataset rows.
+        The dataset rows are locked in their order, too, before they go.
         """
         run, dataset = self._table(tables.RUN_TABLE), self._table(tables.RUN_DATASET_TABLE)
         execute = self._connection.execute
@@ -390,18 +389,15 @@ class _Purge:
         if not chosen:
             return None
         locked = execute(
-            f"SELECT run_key, run_id FROM {run} WHERE run_key = ANY(%(keys)s) AND last_event_time < %(cutoff)s "
+            f"SELECT run_key FROM {run} WHERE run_key = ANY(%(keys)s) AND last_event_time < %(cutoff)s "
             "ORDER BY run_key FOR UPDATE",
             self._parameters | {"keys": [row[0] for row in chosen]},
         ).fetchall()
-        parameters = {"keys": [row[0] for row in locked], "ids": sorted({row[1] for row in locked})}
+        parameters = {"keys": [row[0] for row in locked]}
         execute(
-            f"SELECT FROM {dataset} WHERE run_id = ANY(%(ids)s) ORDER BY run_dataset_key FOR UPDATE", parameters
+            f"SELECT FROM {dataset} WHERE run_key = ANY(%(keys)s) ORDER BY run_dataset_key FOR UPDATE", parameters
         ).fetchall()
-        shared = f"SELECT FROM {run} r WHERE r.run_id = d.run_id AND r.run_key <> ALL(%(keys)s)"
-        datasets = execute(
-            f"DELETE FROM {dataset} d WHERE run_id = ANY(%(ids)s) AND NOT EXISTS ({shared})", parameters
-        ).rowcount
+        datasets = execute(f"DELETE FROM {dataset} WHERE run_key = ANY(%(keys)s)", parameters).rowcount
         runs = execute(f"DELETE FROM {run} WHERE run_key = ANY(%(keys)s)", parameters).rowcount
         return chosen[-1][1], runs, datasets
 

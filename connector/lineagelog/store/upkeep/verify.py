@@ -66,7 +66,7 @@ class Checked(Struct, frozen=True):
 
 _PARTS: Final = (
     Part(tables.RUN_TABLE, "run_key", 3, columns.RUN_PARAMETERS),
-    Part(tables.RUN_DATASET_TABLE, "run_dataset_key", 4, columns.RUN_DATASET_PARAMETERS),
+    Part(tables.RUN_DATASET_TABLE, "run_dataset_key", 6, columns.RUN_DATASET_PARAMETERS),
     Part(tables.ASSERTION_TABLE, "assertion_key", 8, columns.ASSERTION_PARAMETERS),
     Part(tables.TEST_TABLE, "test_key", 5, columns.TEST_PARAMETERS),
 )
