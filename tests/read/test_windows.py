@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from lineagelog.errors import InputError
-from lineagelog.event.model import Event
+from lineagelog.event.model import AssertionResult, Event, TestResult
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader, Window
 from lineagelog.read.cursor import decode, encode
@@ -59,6 +60,27 @@ def stored(row: Any) -> tuple[str, str, str]:
     return row.run_id, row.job_namespace or "", row.job_name
 
 
+def told_apart(result: AssertionResult | TestResult) -> tuple[Any, ...]:
+    """What the keys of reports are made of."""
+    return astuple(result)[: 8 if isinstance(result, AssertionResult) else 5]
+
+
+def last_reports(events: list[Event], part: str) -> dict[Any, Any]:
+    """A result to the time of its last report; of two reports with one key the one that says the greater things."""
+    reports: dict[Any, tuple[Any, ...]] = {}
+    for event in events:
+        for result in getattr(event, part):
+            said = told_apart(result)
+            key, told = (event.event_time, *stored(event), *said), astuple(result)[len(said) :]
+            reports[key] = max(told, reports.get(key, told), key=lambda told: [(v is not None, v) for v in told])
+    last: dict[Any, Any] = {}
+    for (time, run_id, namespace, name, *said), told in reports.items():
+        names = (*said[:4], said[6], told[4]) if part == "assertions" else (said[0], said[2], told[3])
+        result = (run_id, namespace, name, *names)
+        last[result] = max(last.get(result, time), time)
+    return last
+
+
 def by_pages(listing: Any, size: int) -> list[Any]:
     rows: list[Any] = []
     cursor = None
@@ -84,21 +106,26 @@ def test_windows_are_exact(store: LogStore, bodies: list[dict[str, Any]], window
     assert [run.first_event_time for run in runs] == sorted(run.first_event_time for run in runs)
     datasets = list(reader.run_datasets(window))
     expected = {
-        (event.run_id, dataset.direction, dataset.namespace, dataset.name)
+        (event.run_id, event.job_namespace, event.job_name, dataset.direction, dataset.namespace, dataset.name)
         for event in events
-        if event.run_id in {run[0] for run in runs_of(seen)}
+        if runs_of([event]) & runs_of(seen)
         for dataset in event.datasets
     }
-    found = [(row.run_id, row.direction, row.dataset_namespace, row.dataset_name) for row in datasets]
+    found = [(*stored(row), row.direction, row.dataset_namespace, row.dataset_name) for row in datasets]
     assert len(found) == len(expected) and set(found) == expected
-    first = {run.run_id: run.first_event_time for run in reversed(runs)}
-    assert [first[row.run_id] for row in datasets] == sorted(first[row.run_id] for row in datasets)
-    for listing, part in ((reader.assertions(window), "assertions"), (reader.tests(window), "tests")):
-        rows = list(listing)
-        distinct = {(e.event_time, e.run_id, e.job_namespace, e.job_name, x) for e in seen for x in getattr(e, part)}
-        assert len(rows) == len(distinct)
+    first = {stored(run): run.first_event_time for run in runs}
+    assert [first[stored(row)] for row in datasets] == sorted(first[stored(row)] for row in datasets)
+    for listing, part in ((reader.assertions, "assertions"), (reader.tests, "tests")):
+        reports = listing(window, reports=True)
+        rows = list(reports)
+        keys = [(e.event_time, *stored(e), *told_apart(x)) for e in seen for x in getattr(e, part)]
+        assert len(rows) == len({*keys})
+        last = last_reports(events, part)
+        results = list(listing(window))
+        assert len(results) == sum(window.start <= time < window.end for time in last.values())
+        assert by_pages(listing(window), size) == results
         assert [row.event_time for row in rows] == sorted(row.event_time for row in rows)
-        assert by_pages(listing, size) == rows
+        assert by_pages(reports, size) == rows
     raw = list(reader.events(window, content=True))
     assert {row.event_hash for row in raw} == {event.event_hash for event in seen} and len(raw) == len(seen)
     assert all(json.loads(row.event or b"") for row in raw)
@@ -121,19 +148,19 @@ def test_filters_choose_among_the_rows(store: LogStore, bodies: list[dict[str, A
     runs, datasets = list(reader.runs(window)), list(reader.run_datasets(window))
     touching = defaultdict(set)
     for row in datasets:
-        touching[row.run_id].add((row.dataset_namespace, row.dataset_name))
+        touching[stored(row)].add((row.dataset_namespace, row.dataset_name))
     for namespace in ("prod", ""):
         of_job = [run for run in runs if (run.job_namespace or "", run.job_name) == (namespace, "load")]
         assert list(reader.runs(window, job="load", namespace=namespace)) == of_job
-        ids = {run.run_id for run in of_job}
-        assert {row.run_id for row in reader.run_datasets(window, job="load", namespace=namespace)} == ids & set(
+        ids = {stored(run) for run in of_job}
+        assert {stored(row) for row in reader.run_datasets(window, job="load", namespace=namespace)} == ids & set(
             touching
         )
         chosen = [run for run in runs if (run.job_namespace or "") == namespace]
         assert list(reader.runs(window, namespace=namespace)) == chosen
     assert list(reader.runs(window, job="load")) == [run for run in runs if run.job_name == "load"]
-    assert list(reader.runs(window, status="fail")) == [run for run in runs if run.status == "FAIL"]
-    with_dataset = [run for run in runs if ("db", "a") in touching[run.run_id]]
+    assert list(reader.runs(window, status="fail")) == [run for run in runs if run.outcome == "FAIL"]
+    with_dataset = [run for run in runs if ("db", "a") in touching[stored(run)]]
     assert list(reader.runs(window, dataset_name="a", dataset_namespace="db")) == with_dataset
     found = list(reader.run_datasets(window, dataset_name="a", direction="o"))
     assert found == [row for row in datasets if (row.dataset_name, row.direction) == ("a", "O")]
@@ -156,7 +183,8 @@ def test_the_statements_for_other_clients_give_the_same(
     reader = Reader(store.database)
     bounds = {"window_start": window.start, "window_end": window.end}
     for name, fields in {"runs": 3, "run_datasets": 4, "assertions": 6, "tests": 4, "events": 4}.items():
-        rows = list(getattr(reader, name)(window))
+        reports = {"reports": True} if name in ("assertions", "tests") else {}
+        rows = list(getattr(reader, name)(window, **reports))
         with store.engine.connect() as connection:
             driver = connection.connection.driver_connection
             cursor = driver.execute(sql(getattr(store.schema, f"{name}_in_window")()), bounds)

@@ -175,10 +175,10 @@ def test_pages_of_a_bound_reader_are_whole(shared_run: str, tokens: Tokens) -> N
 
 
 def test_an_unbound_reader_sees_a_shared_run_whole(shared_run: str, tokens: Tokens) -> None:
-    """Both jobs, all their datasets; and what is about all namespaces."""
+    """Both jobs, each with all its datasets; and what is about all namespaces."""
     token, _ = tokens.create("t", ["read"])
     found = request(shared_run, "/api/v1/runs/shared", headers=bearer(token)).json
-    assert (len(found["runs"]), len(found["datasets"])) == (2, 6)
+    assert (len(found["runs"]), len(found["datasets"])) == (2, 7)
     for path in ("/metrics", "/api/v1/status", "/api/v1/summary"):
         assert request(shared_run, path, headers=bearer(token)).status == 200
 
