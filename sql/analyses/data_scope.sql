@@ -19,12 +19,15 @@ one_run AS MATERIALIZED (
     FROM run
     GROUP BY run_id
 ),
+-- jobs that share a run id have rows of their own: of one dataset that which was said last is the run's
 used AS MATERIALIZED (
-    SELECT
+    SELECT DISTINCT ON (r.run_id, d.direction, d.dataset_key)
         r.run_id, r.job_key, r.has_failed, d.direction, d.dataset_key, d.dataset_namespace, d.dataset_name,
         d.event_time, d.row_count, d.lifecycle_state_change, d.subset_type, d.dataset_version
     FROM one_run r
     JOIN ol_run_dataset d ON d.run_id = r.run_id
+    ORDER BY r.run_id, d.direction, d.dataset_key, d.event_type = 'START' AND d.row_count IS NULL, d.event_time DESC,
+        d.run_key
 ),
 job_use AS (
     SELECT

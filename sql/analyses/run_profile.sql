@@ -22,7 +22,7 @@ run_volume AS (
         coalesce(sum(d.size_bytes) FILTER (WHERE d.direction = 'I'), 0) AS bytes_read,
         coalesce(sum(d.size_bytes) FILTER (WHERE d.direction = 'O'), 0) AS bytes_written
     FROM run r
-    JOIN ol_run_dataset d ON d.run_id = r.run_id
+    JOIN ol_run_dataset d ON d.run_key = r.run_key
     WHERE d.row_count IS NOT NULL OR d.size_bytes IS NOT NULL
     GROUP BY r.run_key, r.job_key
 ),
@@ -40,7 +40,7 @@ touched AS (
     FROM (
         SELECT r.job_key, d.direction, d.dataset_key
         FROM run r
-        JOIN ol_run_dataset d ON d.run_id = r.run_id
+        JOIN ol_run_dataset d ON d.run_key = r.run_key
         GROUP BY r.job_key, d.direction, d.dataset_key
     ) dataset
     GROUP BY job_key
