@@ -90,7 +90,12 @@ def test_the_list(url: str) -> None:
         ("blast_radius", {"dataset": "x", "depth": "1; DROP"}, "depth", "a number from 1 to 99"),
         ("blast_radius", {"dataset": "a\0b"}, "dataset", "NUL"),
         ("run_profile", {"history": "soon"}, "history", "one of digest, events"),
-        ("data_scope", {"until": "2026-03-01", "as_of": "2026-03-02"}, "as_of", "is the end of the window"),
+        (
+            "data_scope",
+            {"since": "all", "until": "2026-03-01", "as_of": "2026-03-02"},
+            "as_of",
+            "is the end of the window",
+        ),
         ("lineage_drift", {"dataset": "x"}, "dataset", "known: since, until, as_of"),
         ("lineage_drift", {"limit": "5"}, "limit", "known: since, until, as_of"),
         ("lineage_drift", {"since": "yesterday"}, "since", "no time"),
