@@ -70,7 +70,7 @@ def learn(times: Sequence[float], values: Sequence[float]) -> Baseline:
     season = choose(times, values)
     residuals, scale = _about_groups(times, values, season)
     bend = change_point(residuals)
-    if bend is None or bend.p_value > 0.2 or not scale:
+    if bend is None or bend.p_value > 0.5 or not scale:
         return _fitted(times, values, season, _LEVEL)
     before, after = residuals[: bend.begin], residuals[bend.begin :]
     jump, within = median(after) - median(before), spread([*_centred(before), *_centred(after)]).scale
@@ -122,9 +122,9 @@ def _trend(times: Sequence[float], residuals: Sequence[float]) -> Trend:
         if abs(value - guess * (at - middle) - about.centre) <= _CUT * about.scale
     ]
     rise, error, at = _line(kept, about.scale)
-    early, unsure, _ = _line(kept[: len(kept) // 2], about.scale)
+    early, _, _ = _line(kept[: len(kept) // 2], about.scale)
     # a rise of the last days alone is no trend: the first half shows it, too
-    is_steady = abs(rise) > 3 * error and early * rise > 0 and abs(early) > 1.5 * unsure
+    is_steady = abs(rise) > max(2 * error, 1e-300) and early / rise > 0.3
     return Trend(rise, error, times[-1], middle + at) if is_steady else _LEVEL
 
 

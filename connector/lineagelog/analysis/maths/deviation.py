@@ -25,8 +25,8 @@ _MOST: Final = 1500
 _TRAINING: Final = 35 * DAY
 _FEWEST: Final = 50
 """Values to learn from where the five weeks have fewer."""
-_WEAK: Final = 0.0027
-"""Chance of a value that counts where two of three values have it: 3 standard deviations."""
+_WEAK: Final = 0.001
+"""Chance of a value that counts where two of three values have it: 3.3 standard deviations."""
 _STRONG: Final = (4.5e-5, 2.7e-3)
 """Chance of a value that counts by itself: between 4.1 and 3 standard deviations, the less the more are judged."""
 _NEAR: Final = 900.0

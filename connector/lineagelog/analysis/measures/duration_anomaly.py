@@ -10,10 +10,11 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Subject, Told
+from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.deviation import Deviation, episodes, judge
 from lineagelog.analysis.words import span
 
-from .series import DRIFT, TRAINING, UNUSUAL, band, change, moment, policy_of, unlogged, usual, worst
+from .series import DRIFT, UNUSUAL, band, change, policy_of, unlogged, usual, worst
 
 
 class Durations(Struct, frozen=True, kw_only=True):

@@ -1,22 +1,15 @@
-"""What measurements share: the parameter, how strictly they are judged, the figures of a finding."""
+"""What measurements share: how strictly they are judged, the figures of a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from math import expm1, log1p
 from typing import Any, Final
 
-from lineagelog.analysis import Span, SubjectRule
+from lineagelog.analysis import SubjectRule
 from lineagelog.analysis.maths.deviation import Deviation, Direction, Policy
 from lineagelog.analysis.maths.season import Season
 
-TRAINING: Final = Span(
-    name="training",
-    meaning="How far before the window is looked for what is usual; the last five weeks teach it, months before are "
-    "precedents.",
-    default="100 days",
-)
 LEAST_CHANGE: Final = 0.05
 """Share of the expected value; a smaller change never counts."""
 UNUSUAL: Final = (
@@ -30,11 +23,6 @@ def policy_of(rule: SubjectRule) -> Policy:
     """How strictly logarithms are judged."""
     least = LEAST_CHANGE if rule.least_change is None else rule.least_change
     return Policy(least=log1p(least), threshold=rule.threshold, direction=Direction(rule.direction or "both"))
-
-
-def moment(seconds: float) -> datetime:
-    """In UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 def change(each: Deviation) -> float:

@@ -10,11 +10,12 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Subject, Told, place
+from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.deviation import Deviation, Policy, episodes, judge
 from lineagelog.analysis.maths.season import Season, group_of
 from lineagelog.analysis.words import count
 
-from .series import DRIFT, TRAINING, UNUSUAL, band, change, moment, policy_of, unlogged, usual, worst
+from .series import DRIFT, UNUSUAL, band, change, policy_of, unlogged, usual, worst
 
 _RARE: Final = 0.05
 """Share of writes that have no rows, up to which one more is unusual."""

@@ -1,29 +1,16 @@
-"""What the analyses of timeliness share: the parameter, and holidays that jobs of working days keep."""
+"""Holidays: days that the jobs of working days keep together, and no setting tells."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
-from lineagelog.analysis import Span
 from lineagelog.analysis.maths.schedule import Slot
 from lineagelog.analysis.maths.season import DAY
 
-TRAINING: Final = Span(
-    name="training",
-    meaning="How far before the window is looked for what is usual; the last five weeks teach it, months before are "
-    "precedents.",
-    default="100 days",
-)
 _SHARE: Final = 0.3
 _FEWEST: Final = 3
-
-
-def moment(seconds: float) -> datetime:
-    """In UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 class Calendar:

@@ -8,10 +8,11 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Subject, Told
+from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.schedule import Slot, due
 from lineagelog.analysis.words import span
 
-from .calendar import TRAINING, Calendar, moment
+from .calendar import Calendar
 
 _METHOD: Final = (
     "schedule learned from five weeks: period, phase and the slots of the week that were taken; grace by MAD"

@@ -22,11 +22,12 @@ from lineagelog.analysis import (
     SubjectRule,
     Told,
 )
+from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.proportion import wilson
 from lineagelog.analysis.maths.schedule import Slot, due
 from lineagelog.analysis.maths.season import DAY
 
-from .calendar import TRAINING, Calendar, moment
+from .calendar import Calendar
 
 _TARGET: Final = 0.95
 _METHOD: Final = "share of kept promises, with Wilson's 95 % interval, against the target"

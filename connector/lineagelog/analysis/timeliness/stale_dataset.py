@@ -10,12 +10,13 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Subject, Told
+from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.robust import quantile
 from lineagelog.analysis.maths.schedule import Slot, due
 from lineagelog.analysis.maths.season import DAY, HOUR
 from lineagelog.analysis.words import span
 
-from .calendar import TRAINING, Calendar, moment
+from .calendar import Calendar
 
 _LEARNED: Final = "schedule of the writes, learned from the five weeks before the last one"
 _GAPS: Final = "longest gap between writes (99th percentile), half as much again"
