@@ -19,6 +19,8 @@ from lineagelog.store.definition.version import keep_to_version
 _VARIABLE: Final = re.compile(r":'(\w+)'")
 _AT_ONCE: Final = 100 if pq.version() >= 170000 else 1
 """Rows that are asked of the connection at a time; libpq 17 gives several."""
+_SAME_FOR_ALL: Final = {"timezone": "UTC", "extra_float_digits": "1", "bytea_output": "hex"}
+"""Whatever the role or the database has set: results do not depend on it."""
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
 
 
@@ -45,7 +47,7 @@ def run_script(
     wanted = {name: values[name] for name in variables(script)}
     # quoted as one name: set_config would take a comma in it for a list
     path = sql.Identifier(database.schema).as_string()
-    chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **(settings or {})}
+    chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **_SAME_FOR_ALL, **(settings or {})}
     with translated_errors(), driver_connection(database.engine) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
         calls = ", ".join(["set_config(%s, %s, true)"] * len(chosen))

@@ -120,7 +120,7 @@ def _missing(row: Starts, gone: Sequence[Slot], now: float) -> Finding:
         expected=f"{'one' if len(gone) == 1 else len(gone)} at {since}{until}, within {span(first.grace)}",
         lower=0.0,
         upper=round(first.grace / 60, 2),
-        score=round(first.delay / first.grace, 2),
+        score=round(min(first.delay, first.period) / first.grace, 2),
         n=first.n,
         first_seen=moment(first.due),
         last_seen=moment(last.due),
