@@ -113,6 +113,15 @@ def test_writes_of_no_rows_that_come_again_are_usual(store: LogStore) -> None:
     assert ask(store, "volume_anomaly", window(28, 40)) == []
 
 
+def test_a_job_that_never_writes_rows_is_as_ever(store: LogStore) -> None:
+    """And one that has stopped to write any is told once."""
+    load(store, *(writing(each, 0) for each in range(40)))
+    assert ask(store, "volume_anomaly", window(28, 40)) == []
+    load(store, *(writing(each + 0.2, 1000 if each < 32 else 0, change="RENAME") for each in range(40)))
+    (found,) = ask(store, "volume_anomaly", window(28, 40))
+    assert (found.change, found.severity, found.values["runs"]) == ("no rows", Severity.CRITICAL, 8)
+
+
 def test_odd_figures_break_nothing(store: LogStore) -> None:
     """No statistics at all, one run, clocks that go backwards, and as much as a bigint holds."""
     load(store, *(writing(each, None) for each in range(20)), lasting(3.2, -30))

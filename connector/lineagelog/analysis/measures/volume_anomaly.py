@@ -117,24 +117,24 @@ def _judge(row: Volumes, measured: _Measured, policy: Policy, told: set[int]) ->
 
 def _is_empty(measured: _Measured, index: int) -> bool:
     """Whether nothing was written where something is expected: as before, and on that day of the week."""
-    if measured.values[index] or index < _LEAST:
+    if measured.values[index]:
         return False
-    before = range(max(0, index - _RECENT), index)
-    empty = sum(measured.values[each] == 0 for each in before)
-    # those just before it may be of the same trouble
-    if empty - _streak(measured, index) > _RARE * len(before):
+    begin = _streak(measured, index)
+    before = range(max(0, begin - _RECENT), begin)
+    empty = [each for each in before if measured.values[each] == 0]
+    if len(before) < _LEAST or len(empty) > _RARE * len(before):
         return False
     weekday = group_of(Season.WEEKDAY)
     own = [each for each in before if weekday(measured.times[each]) == weekday(measured.times[index])][-5:]
-    is_weekly = bool(own) and 2 * sum(measured.values[each] == 0 for each in own) > len(own)
-    return not is_weekly or _streak(measured, index) > 0
+    return not own or 2 * sum(measured.values[each] == 0 for each in own) <= len(own)
 
 
 def _streak(measured: _Measured, index: int) -> int:
+    """The first of the writes of nothing that it is the last of: they are of the same trouble."""
     begin = index
     while begin and measured.values[begin - 1] == 0:
         begin -= 1
-    return index - begin
+    return begin
 
 
 def _runs_of(indices: Sequence[int]) -> Iterator[list[int]]:
