@@ -9,6 +9,13 @@ CREATE SCHEMA IF NOT EXISTS openlineage;
 
 CREATE SEQUENCE IF NOT EXISTS openlineage.ol_event_arrival_seq AS BIGINT;
 
+CREATE TABLE IF NOT EXISTS openlineage.ol_analysis_cursor (
+	analysis TEXT COLLATE "C" NOT NULL,
+	arrival_xid xid8 NOT NULL,
+	updated_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	PRIMARY KEY (analysis)
+);
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_assertion (
 	assertion_key UUID NOT NULL,
 	event_time TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -448,6 +455,17 @@ DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, what
   END IF;
 END $migrate$;
 
+DO $migrate$ BEGIN -- to version 4: how far analyses have read the events
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_dead_letter"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_analysis_cursor" TO ' || given.role; END LOOP; END;
+  END IF;
+END $migrate$;
+
 DO $migrate$ BEGIN -- to version 4: jobs, datasets and their names
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
     DECLARE given record; BEGIN
@@ -536,6 +554,12 @@ CREATE INDEX IF NOT EXISTS ol_assertion_result ON openlineage.ol_assertion (resu
 CREATE INDEX IF NOT EXISTS ol_run_dataset_run_key ON openlineage.ol_run_dataset (run_key);
 
 CREATE INDEX IF NOT EXISTS ol_test_result ON openlineage.ol_test (result_key, event_time);
+
+COMMENT ON TABLE openlineage.ol_analysis_cursor IS 'how far each analysis that is recorded has read the events, in order of arrival';
+
+COMMENT ON COLUMN openlineage.ol_analysis_cursor.analysis IS 'one that reads events';
+
+COMMENT ON COLUMN openlineage.ol_analysis_cursor.arrival_xid IS 'events of transactions before it were looked at';
 
 COMMENT ON TABLE openlineage.ol_assertion IS 'each data quality assertion of each event';
 

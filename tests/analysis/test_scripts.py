@@ -31,7 +31,7 @@ def test_variables_are_parameters(name: str) -> None:
     """The window's two, the clock, and those that the declaration names; some of these are for what is explained."""
     parameters = {parameter.name for parameter in analyses()[name].parameters}
     used = variables(sql_text(analyses()[name].script))
-    assert {"from", "to"} <= used <= parameters | {"from", "to", "as_of"} | EVERYTHING.keys()
+    assert {"from", "to"} <= used <= parameters | {"from", "to", "as_of"} | EVERYTHING.variables.keys()
 
 
 def test_every_script_has_its_class() -> None:
@@ -45,7 +45,7 @@ def test_psql_runs_the_script_as_it_is(store: LogStore, store_url: str, postgres
     """With \\set variables and search_path, as its first lines say."""
     load(store, *(run("job", day(each), [dataset("a")], [dataset("b")]) for each in range(3)))
     times = {"from": "2026-03-01", "to": "2026-03-09", "as_of": "2026-03-09"}
-    settings = times | EVERYTHING | analyses()[name].values(BLAST if analyses()[name].one_of else {})
+    settings = times | EVERYTHING.variables | analyses()[name].values(BLAST if analyses()[name].one_of else {})
     done = subprocess.run(
         [
             *(postgres.bin_dir / "psql", "-X", "-v", "ON_ERROR_STOP=1", "-d", store_url.replace("+psycopg", "")),

@@ -1,7 +1,19 @@
 """Questions to a window of the log: what each asks, and what its rows amount to. `read.analyses` asks them."""
 
 from .catalogue import analyses, analysis_named, parameters
-from .declaration import Analysis, Choice, Given, Joins, Judgement, Parameter, RawEvent, Result, Span, WholeNumber
+from .declaration import (
+    Analysis,
+    Arrived,
+    Choice,
+    Given,
+    Joins,
+    Judgement,
+    Parameter,
+    RawEvent,
+    Result,
+    Span,
+    WholeNumber,
+)
 from .evidence import DatasetEvidence, Evidence, JobEvidence, each
 from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told, place
 from .rules import NO_RULES, Rules, SubjectRule, read_rules
@@ -9,6 +21,7 @@ from .rules import NO_RULES, Rules, SubjectRule, read_rules
 __all__ = [
     "NO_RULES",
     "Analysis",
+    "Arrived",
     "Choice",
     "DatasetEvidence",
     "Evidence",

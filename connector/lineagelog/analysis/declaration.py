@@ -135,6 +135,19 @@ class Joins(StrEnum):
     """It follows few rows by their keys."""
 
 
+class Arrived(Struct, frozen=True):
+    """Events by their arrival: those of transactions from one to before another, as PostgreSQL numbers them."""
+
+    first: int = 0
+    before: int = 2**64 - 1
+    """The greatest number is never given to a transaction."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """For the SQL of an analysis that reads events."""
+        return {"arrived_from": str(self.first), "arrived_to": str(self.before)}
+
+
 class Given(Struct, frozen=True, kw_only=True):
     """What was asked: the window [start, end), the clock by which something is late, and all parameters."""
 

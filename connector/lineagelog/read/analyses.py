@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct, convert
 
-from lineagelog.analysis import NO_RULES, Analysis, Finding, Given, Joins, Judgement, Rules
+from lineagelog.analysis import NO_RULES, Analysis, Arrived, Finding, Given, Joins, Judgement, Rules
 from lineagelog.errors import AnalysisStopped, InputError
 from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
@@ -21,8 +21,8 @@ from .script import run_script
 
 TIME_LIMIT: Final = timedelta(minutes=5)
 
-EVERYTHING: Final = {"arrived_from": "0", "arrived_to": str(2**64 - 1)}
-"""Of what reads events: those of all transactions."""
+ALWAYS: Final = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+EVERYTHING: Final = Arrived()
 
 _PLANNER: Final = {
     Joins.HASH: {"enable_nestloop": "off", "work_mem": "64MB", "jit": "off"},
@@ -80,21 +80,46 @@ def ask(
         values=analysis.values(values or {}),
         rules=rules.of_analysis(analysis.name),
     )
+    return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, time_limit))
+
+
+def ask_new(
+    database: Database,
+    analysis: Analysis[Any],
+    arrived: Arrived,
+    *,
+    as_of: datetime,
+    rules: Rules = NO_RULES,
+    time_limit: timedelta = TIME_LIMIT,
+) -> Answer:
+    """As `ask`, of an analysis that reads events: of those that arrived, whatever their time.
+
+    `store.ledgers.analysing` remembers what was looked at. Raises InputError for an analysis of the digest.
+    """
+    if not analysis.reads_events:
+        raise InputError(f"{analysis.name} reads the digest, which does not tell what is new")
+    own = rules.of_analysis(analysis.name)
+    given = Given(start=ALWAYS.start, end=ALWAYS.end, as_of=as_of, values=analysis.values({}), rules=own)
+    return Answer(analysis.name, ALWAYS, _judged(database, analysis, given, arrived, time_limit))
+
+
+def _judged(
+    database: Database, analysis: Analysis[Any], given: Given, arrived: Arrived, time_limit: timedelta
+) -> Judgement:
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
-        with _rows(database, analysis, given, settings) as rows:
-            judgement = analysis.judge(rows, given)
+        with _rows(database, analysis, given, arrived, settings) as rows:
+            return analysis.judge(rows, given)
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "
             "raise analyse.time_limit"
         ) from stopped
-    return Answer(analysis.name, window, judgement)
 
 
 @contextmanager
 def _rows(
-    database: Database, analysis: Analysis[Any], given: Given, settings: Mapping[str, str]
+    database: Database, analysis: Analysis[Any], given: Given, arrived: Arrived, settings: Mapping[str, str]
 ) -> Iterator[Iterable[Any]]:
     """From the digest by its SQL, or from the raw events."""
     if analysis.from_events is not None and given.values.get("history") == "events":
@@ -102,7 +127,7 @@ def _rows(
             yield analysis.from_events(events)
         return
     times = {"from": given.start, "to": given.end, "as_of": given.as_of}
-    variables = {**{name: time.isoformat() for name, time in times.items()}, **EVERYTHING, **given.values}
+    variables = {**{name: time.isoformat() for name, time in times.items()}, **arrived.variables, **given.values}
     with run_script(database, sql_text(analysis.script), variables, settings) as found:
         yield (convert({name: _plain(value) for name, value in row.items()}, analysis.row) for row in found)
 

@@ -92,7 +92,8 @@ def _subject(row: EventText, tree: Any) -> Subject:
 
 
 def _finding(subject: Subject, place: str, exposure: Exposure) -> Finding:
-    events = "1 event" if exposure.events == 1 else f"{exposure.events} events"
+    is_one = exposure.events == 1
+    events, carry = ("1 event", "carries") if is_one else (f"{exposure.events} events", "carry")
     return Finding(
         subject=subject,
         change="exposed",
@@ -104,7 +105,7 @@ def _finding(subject: Subject, place: str, exposure: Exposure) -> Finding:
         first_seen=exposure.first,
         last_seen=exposure.last,
         run_ids=tuple(exposure.run_ids),
-        explanation=f"{events} of {subject} carry a secret in {place}: whoever reads the log reads it, too.",
+        explanation=f"{events} of {subject} {carry} a secret in {place}: whoever reads the log reads it, too.",
         values={"place": place, "producer": exposure.producer},
     )
 

@@ -22,7 +22,7 @@ def judge(row: Orphan) -> Finding:
     """One finding a dataset."""
     times = "once" if row.n == 1 else f"{row.n} times"
     jobs = "one job" if row.jobs == 1 else f"{row.jobs} jobs"
-    cost = f", {row.rows_written:,.0f} rows in all" if row.rows_written else ""
+    cost = f", rows in all: {row.rows_written:,.0f}" if row.rows_written else ""
     if row.rule == "never_read":
         seen, missing = f"written {times} by {jobs}{cost}", "nobody else reads it"
     else:

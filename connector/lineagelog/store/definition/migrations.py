@@ -197,6 +197,10 @@ def _entities(table: Qualified) -> tuple[str, ...]:
     )
 
 
+def _analysis_cursors(table: Qualified) -> tuple[str, ...]:
+    return (same_rights(table, tables.DEAD_LETTER_TABLE, tables.ANALYSIS_CURSOR_TABLE),)
+
+
 _FACTS: Final = {
     tables.RUN_TABLE: facts.RUN,
     tables.RUN_DATASET_TABLE: facts.DATASET,
@@ -246,6 +250,7 @@ _OWN: Final = {
         ),
     ),
     4: (
+        Step(4, "how far analyses have read the events", _analysis_cursors),
         Step(4, "jobs, datasets and their names", _entities),
         Step(4, "outcomes of runs", _outcomes),
         Step(4, "jobs of the datasets of runs", _jobs_of_datasets),

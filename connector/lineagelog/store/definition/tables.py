@@ -51,6 +51,7 @@ TOKEN_TABLE: Final = "ol_token"  # noqa: S105  # the name of a table
 FORWARD_CURSOR_TABLE: Final = "ol_forward_cursor"
 FORWARD_LETTER_TABLE: Final = "ol_forward_letter"
 KAFKA_OFFSET_TABLE: Final = "ol_kafka_offset"
+ANALYSIS_CURSOR_TABLE: Final = "ol_analysis_cursor"
 
 DATA_TABLES: Final = (
     EVENT_TABLE,
@@ -122,6 +123,7 @@ def build(schema_name: str) -> MetaData:
     _token(metadata)
     _forward(metadata)
     _kafka(metadata)
+    _analysis(metadata)
     return metadata
 
 
@@ -541,4 +543,17 @@ def _kafka(metadata: MetaData) -> None:
         Column("seen_at", Time, nullable=False, server_default=func.now(), comment="when the owner was last heard of"),
         comment="how far `lineagelog consume` is in each partition; moves in the transaction that stores the events",
         postgresql_with={"fillfactor": 50},
+    )
+
+
+def _analysis(metadata: MetaData) -> None:
+    Table(
+        ANALYSIS_CURSOR_TABLE,
+        metadata,
+        Column("analysis", Name, primary_key=True, comment="one that reads events"),
+        Column(
+            "arrival_xid", TransactionId(), nullable=False, comment="events of transactions before it were looked at"
+        ),
+        Column("updated_at", Time, nullable=False, server_default=func.now()),
+        comment="how far each analysis that is recorded has read the events, in order of arrival",
     )
