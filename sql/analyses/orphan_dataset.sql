@@ -5,15 +5,17 @@
 -- \i orphan_dataset.sql
 --
 -- never_read: written in the window, and since :history before it read by no other job than those that write it.
--- never_written: read in the window, and written by nobody since :history before it. One row per dataset.
+-- never_written: read in the window, and written by nobody since :history before it. One row per dataset,
+-- by whichever of its names it is read and written.
 WITH use AS MATERIALIZED (
     SELECT
-        dataset_key, direction, job_key, min(dataset_namespace) AS dataset_namespace, min(dataset_name) AS dataset_name,
+        identity_key AS dataset_key, direction, job_key,
+        min(dataset_namespace) AS dataset_namespace, min(dataset_name) AS dataset_name,
         count(*) AS uses, count(*) FILTER (WHERE executed_at >= :'from'::timestamptz) AS uses_in_window,
         sum(row_count) AS row_count, min(executed_at) AS first_at, max(executed_at) AS last_at,
         max(execution_id COLLATE "C") AS run_id
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
-    GROUP BY dataset_key, direction, job_key
+    GROUP BY identity_key, direction, job_key
 ),
 dataset AS (
     SELECT

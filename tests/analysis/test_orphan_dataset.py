@@ -23,3 +23,13 @@ def test_datasets_of_one_side_only(store: LogStore) -> None:
     }
     assert found["end"].explanation == ("postgres://db:5432/end was written once by one job, and nobody else reads it.")
     assert "end" not in {each.subject.name for each in ask(store, "orphan_dataset", window(2, 9))}
+
+
+def test_names_of_one_dataset_are_one(store: LogStore) -> None:
+    """It is written by its path, and read by the name that a symlink gives it."""
+    path = dataset("/warehouse/orders")
+    name = {"namespace": "hive://metastore", "name": "shop.orders", "type": "TABLE"}
+    path["facets"]["symlinks"] = {"identifiers": [name]}
+    load(store, run("load", day(2), [], [path]))
+    load(store, run("report", day(3), [{**dataset("shop.orders"), "namespace": "hive://metastore"}], []))
+    assert ask(store, "orphan_dataset", window(0, 9)) == []
