@@ -238,6 +238,31 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_lineage_version (
 	PRIMARY KEY (lineage_hash)
 );
 
+CREATE TABLE IF NOT EXISTS openlineage.ol_publication (
+	id UUID NOT NULL,
+	kind TEXT COLLATE "C" NOT NULL,
+	subject_kind TEXT COLLATE "C" NOT NULL,
+	namespace TEXT COLLATE "C" NOT NULL,
+	name TEXT COLLATE "C" NOT NULL,
+	day TEXT COLLATE "C" NOT NULL,
+	priority SMALLINT NOT NULL,
+	content JSONB NOT NULL,
+	content_hash UUID NOT NULL,
+	state TEXT COLLATE "C" DEFAULT 'planned' NOT NULL,
+	attempts INTEGER DEFAULT 0 NOT NULL,
+	next_try TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	lease_until TIMESTAMP WITH TIME ZONE,
+	guids JSONB DEFAULT '{}' NOT NULL,
+	problem TEXT,
+	message_id TEXT,
+	user_action TEXT,
+	planned_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+	confirmed_at TIMESTAMP WITH TIME ZONE,
+	PRIMARY KEY (id)
+);
+
+CREATE INDEX IF NOT EXISTS ol_publication_due ON openlineage.ol_publication (priority, next_try) WHERE state IN ('planned', 'sent', 'failed', 'retired');
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 	run_key UUID NOT NULL,
 	run_id TEXT COLLATE "C" NOT NULL,
@@ -545,6 +570,17 @@ DO $migrate$ BEGIN -- to version 4: results of tests
     COMMENT ON COLUMN "openlineage"."ol_test".skipped IS 'it was not executed, whatever else is said of it';
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_test"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_test" ADD COLUMN result_key uuid; ALTER TABLE "openlineage"."ol_test" ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING encode(substr(sha256(convert_to(coalesce(octet_length(run_id::text) || ':' || run_id::text, '-') || coalesce(octet_length(job_namespace::text) || ':' || job_namespace::text, '-') || coalesce(octet_length(job_name::text) || ':' || job_name::text, '-') || coalesce(octet_length(test_name::text) || ':' || test_name::text, '-') || coalesce(octet_length(test_type::text) || ':' || test_type::text, '-') || coalesce(octet_length(occurrence::text) || ':' || occurrence::text, '-'), 'UTF8')), 1, 16), 'hex')::uuid; END IF;
     COMMENT ON COLUMN "openlineage"."ol_test".result_key IS 'hash of run_id, job_namespace, job_name, test_name, test_type, position';
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: the outbox of publishing
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_forward_cursor"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_publication" TO ' || given.role; END LOOP; END;
     UPDATE "openlineage"."ol_store" SET version = 4 WHERE id = 1;
   END IF;
 END $migrate$;
@@ -740,6 +776,28 @@ COMMENT ON COLUMN openlineage.ol_kafka_offset.seen_at IS 'when the owner was las
 COMMENT ON TABLE openlineage.ol_lineage_version IS 'the column lineage of a dataset, once per content';
 
 COMMENT ON COLUMN openlineage.ol_lineage_version.edges IS 'members fields and dataset of the columnLineage facet';
+
+COMMENT ON TABLE openlineage.ol_publication IS 'what Egeria is to hold, and how far that has come';
+
+COMMENT ON COLUMN openlineage.ol_publication.id IS 'hash of kind, subject and day';
+
+COMMENT ON COLUMN openlineage.ol_publication.kind IS 'what Egeria is to hold: run_metrics, data_scope, …';
+
+COMMENT ON COLUMN openlineage.ol_publication.day IS 'of what is kept per day; a finding of an incident; else empty';
+
+COMMENT ON COLUMN openlineage.ol_publication.priority IS 'a smaller one is sent first';
+
+COMMENT ON COLUMN openlineage.ol_publication.attempts IS 'since it was planned';
+
+COMMENT ON COLUMN openlineage.ol_publication.lease_until IS 'until then it is one publisher''s';
+
+COMMENT ON COLUMN openlineage.ol_publication.guids IS 'what there is of it, by name';
+
+COMMENT ON COLUMN openlineage.ol_publication.message_id IS 'Egeria''s, where it refuses';
+
+COMMENT ON COLUMN openlineage.ol_publication.user_action IS 'Egeria''s advice';
+
+COMMENT ON COLUMN openlineage.ol_publication.confirmed_at IS 'when Egeria had it last';
 
 COMMENT ON TABLE openlineage.ol_run IS 'one row per run and job';
 

@@ -126,7 +126,11 @@ class EgeriaError(LineageLogError):
 
 
 class EgeriaUnavailable(EgeriaError):
-    """Egeria is away, silent, or failed inside: the same call may succeed later."""
+    """Egeria failed, or is away: the same call may succeed later. ``is_away``: no call would succeed now."""
+
+    def __init__(self, message: str, *, is_away: bool = True) -> None:
+        super().__init__(message)
+        self.is_away = is_away
 
 
 class EgeriaUnfit(EgeriaError):

@@ -122,6 +122,12 @@ class EgeriaSettings(_Group):
     timeout: Annotated[float, Field(gt=0, le=3600)] = 30.0
     calls_per_second: Annotated[float, Field(gt=0, le=1000)] = 20.0
     page_size: Annotated[int, Field(ge=1, le=10_000)] = 100
+    publish: bool = False
+    """Whether `serve` publishes in the background."""
+    publish_seconds: Annotated[float, Field(ge=1, le=31_536_000)] = 3600.0
+    analyses: tuple[str, ...] = ("run_profile", "data_scope", "quality_summary")
+    incidents: bool = False
+    reports_kept: Annotated[int, Field(ge=1, le=10_000)] = 7
 
 
 class AnalyseSettings(_Group):

@@ -156,10 +156,14 @@ class Double:
     def named(self, qualified_name: str) -> Element:
         return next(each for each in self.elements.values() if each.properties.get("qualifiedName") == qualified_name)
 
+    @staticmethod
+    def changes_something(asked: Asked) -> bool:
+        reads = r"by-exact-property-value|retrieve|by-name|by-search-string|by-relationship|elements/[^/]*$"
+        return asked.method == "POST" and not re.search(reads, asked.path)
+
     def changes(self) -> list[Asked]:
         """The requests that were to change something."""
-        reads = re.compile(r"by-exact-property-value|retrieve|by-name|by-search-string|by-relationship|elements/[^/]*$")
-        return [each for each in self.asked if each.method == "POST" and not reads.search(each.path)]
+        return [each for each in self.asked if self.changes_something(each)]
 
     # --- requests ---------------------------------------------------------------------------------------------------
 

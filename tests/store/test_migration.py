@@ -64,7 +64,8 @@ def everything(url: str) -> dict[str, list[Any]]:
         names = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'openlineage'::regnamespace AND relkind IN ('r', 'p') "
             "AND NOT relispartition AND relname NOT IN "
-            "('ol_kafka_offset', 'ol_job', 'ol_dataset', 'ol_dataset_name', 'ol_analysis_cursor') ORDER BY 1"
+            "('ol_kafka_offset', 'ol_job', 'ol_dataset', 'ol_dataset_name', 'ol_analysis_cursor', 'ol_publication') "
+            "ORDER BY 1"
         ).fetchall()
         found = {}
         for (name,) in names:

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "config": "config",
     "analyse": "analyse",
     "analyses": "analyse",
+    "publish": "publish",
 }
 """The module that registers each command."""
 _GROUPS: Final = {
@@ -34,6 +35,7 @@ _GROUPS: Final = {
     "tokens": "tokens",
     "export": "export",
     "forward": "forward",
+    "publications": "publications",
 }
 """The module whose `group` each group of commands is."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +17,7 @@ from lineagelog.errors import InputError, SettingsError
 from .command import ERROR, FINDINGS, OK, command
 from .printing import Json, print_json, put
 from .session import Session, warn_of_database
+from .stopping import stopping
 
 if TYPE_CHECKING:
     from lineagelog.kafka.consumer import Worker
@@ -106,7 +106,7 @@ def _consume(
 
     configure_logs(settings.log.level, settings.log.format)
     session.check()  # to say now what is missing
-    with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, _stopping() as stop:
+    with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, stopping() as stop:
         require_session(store.engine, "consume")
         url = store.database.url
         metrics = _run(settings, url, options, stop, until_end=until_end)
@@ -158,22 +158,6 @@ def _read_properties(file: Path | None) -> dict[str, str]:
                 raise SettingsError(f"{file}:{number}: not KEY=VALUE")
             pairs[key.strip()] = value.strip()
     return pairs
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Set by SIGTERM and Ctrl-C: what is with the database is finished. A second one breaks off."""
-    stop = threading.Event()
-
-    def end(*_: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    with ExitStack() as stack:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            stack.callback(signal.signal, number, signal.signal(number, end))
-        yield stop
 
 
 def _run(

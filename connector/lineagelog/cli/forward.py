@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -19,6 +18,7 @@ from lineagelog.shown import line_for_people
 from .command import ERROR, FINDINGS, OK, command
 from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put
 from .session import Session
+from .stopping import stopping
 
 if TYPE_CHECKING:
     from lineagelog.forward import Forwarder, ForwardTarget, Sent
@@ -100,7 +100,7 @@ def _run(
     if probe:
         return _probe(session, target, json=json)
     bounds = _instant(since), _instant(until)
-    with session.store() as store, _stopping() as stop:
+    with session.store() as store, stopping() as stop:
         forwarder, forwarding = _forwarder(session, store, target, stop)
         if dry_run:
             found = vars(forwarder.survey(*bounds, is_range=is_range))
@@ -202,7 +202,7 @@ def _list(
 @command(parked, "retry", "lineagelog forward parked retry marquez", "lineagelog forward parked retry marquez 17 18")
 def _retry(session: Session, target: Target, ids: Ids = None, json: Json = False) -> int:
     """Send parked events of a target once more, all of them or those given."""
-    with session.store() as store, _stopping() as stop:
+    with session.store() as store, stopping() as stop:
         forwarder, forwarding = _forwarder(session, store, target, stop)
         chosen = _chosen(forwarding.letters(forwarder.target.name), ids)
         counts = forwarder.retry(chosen)
@@ -320,23 +320,6 @@ def _progress(total: int | None) -> Iterator[Callable[[Sent], None] | None]:
             progress.update(task, completed=sent.events, description=text)
 
         yield update
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Set by SIGTERM and Ctrl-C: what is on its way is finished and remembered. A second one breaks off."""
-    stop = threading.Event()
-    with ExitStack() as stack:
-        if threading.current_thread() is threading.main_thread():
-
-            def end(*_: object) -> None:
-                if stop.is_set():
-                    raise KeyboardInterrupt
-                stop.set()
-
-            for number in (signal.SIGTERM, signal.SIGINT):
-                stack.callback(signal.signal, number, signal.signal(number, end))
-        yield stop
 
 
 def _sent_row(sent: Sent) -> dict[str, Any]:

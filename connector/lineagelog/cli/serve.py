@@ -98,7 +98,8 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
     database = store.database.with_own_pool(_READERS, _PATIENCE)
     with ExitStack() as stack:
         stack.callback(database.dispose)
-        running = stack.enter_context(_beside(store, targets)) if targets else None
+        is_wanted = bool(targets) or settings.egeria.publish
+        running = stack.enter_context(_beside(store, targets, settings)) if is_wanted else None
         app = create_app(
             store,
             reader=Reader(database),
@@ -125,10 +126,10 @@ def _served(sections: Mapping[str, Mapping[str, Any]]) -> Sequence[ForwardTarget
     return served_targets(sections)
 
 
-def _beside(store: LogStore, targets: Sequence[ForwardTarget]) -> AbstractContextManager[Beside]:
+def _beside(store: LogStore, targets: Sequence[ForwardTarget], settings: Settings) -> AbstractContextManager[Beside]:
     from lineagelog.service.beside import beside
 
-    return beside(store, targets)
+    return beside(store, targets, settings)
 
 
 def _listening(server: ServerSettings) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _raised(error: Mapping[str, Any]) -> EgeriaError:
         case "unreachable":
             return EgeriaUnavailable(f"Egeria cannot be reached: {text}")
         case "failed":
-            return EgeriaUnavailable(f"Egeria failed: {text}")
+            return EgeriaUnavailable(f"Egeria failed: {text}", is_away=False)
         case "unauthorized":
             return EgeriaUnfit(f"Egeria does not let the user in: {text}")
         case "certificate":

@@ -15,9 +15,8 @@ from lineagelog.errors import AnalysisStopped, InputError
 from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
 
-from .raw_events import raw_events
 from .rows import Window
-from .script import run_script
+from .script import raw_events, run_script
 
 TIME_LIMIT: Final = timedelta(minutes=5)
 

@@ -1,16 +1,21 @@
-"""Runs a file of SQL that people run in psql too: its variables (``:'name'``) become parameters."""
+"""What an analysis reads: the rows of its file of SQL, or the raw events of the window.
+
+People run such a file in psql, too: its variables (``:'name'``) become parameters.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
 from psycopg import errors as pg
 from psycopg import pq, sql
 from psycopg.rows import dict_row
 
+from lineagelog.analysis import RawEvent
 from lineagelog.errors import AnalysisStopped
 from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import driver_connection, translated_errors
@@ -22,6 +27,13 @@ _AT_ONCE: Final = 100 if pq.version() >= 170000 else 1
 _SAME_FOR_ALL: Final = {"timezone": "UTC", "extra_float_digits": "1", "bytea_output": "hex"}
 """Whatever the role or the database has set: results do not depend on it."""
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_RAW_EVENTS: Final = """
+    SELECT event_time, event::text AS content
+    FROM ol_event
+    WHERE event_kind = 'run' AND event_time >= :'from'::timestamptz AND event_time < :'beyond'::timestamptz
+    ORDER BY event_time, arrival
+"""
 
 
 def variables(script: str) -> frozenset[str]:
@@ -59,3 +71,21 @@ def run_script(
                     yield rows
             except pg.QueryCanceled as error:
                 raise AnalysisStopped("stopped at the time limit") from error
+
+
+@contextmanager
+def raw_events(
+    database: Database, start: datetime, end: datetime, settings: Mapping[str, str]
+) -> Iterator[Iterable[RawEvent]]:
+    """The run events from ``start`` to ``end``, both included, by times that are rounded down to milliseconds.
+
+    In the order of time, then of arrival; a few are in memory at once. Raises what `run_script` raises.
+    """
+    beyond = min(_floor(end), datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
+    bounds = {"from": _floor(start).isoformat(), "beyond": beyond.isoformat()}
+    with run_script(database, _RAW_EVENTS, bounds, settings) as rows:
+        yield (RawEvent(row["event_time"].astimezone(UTC), row["content"].encode()) for row in rows)
+
+
+def _floor(at: datetime) -> datetime:
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)

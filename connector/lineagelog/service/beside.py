@@ -4,26 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from lineagelog.forward import ForwardTarget
 from lineagelog.metrics import Sample
-from lineagelog.store import LogStore
+from lineagelog.settings import Settings
+from lineagelog.store import Database, LogStore
 from lineagelog.store.ledgers.forwarding import Forwarding
 from lineagelog.store.ledgers.leadership import Leadership
 
-from .background import Background
-from .forwarding import Forwards
+from .background import Background, Task
 
 _STOP_SECONDS: Final = 10.0
 """What a stop waits for work on its way; an attempt that is broken off is made again by the next leader."""
 
 
+class SideWork(Protocol):
+    """A kind of work, with a task or several."""
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """What is to be led."""
+
+    def samples(self) -> Iterable[Sample]:
+        """How it does."""
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+
+
 class Beside:
     """The tasks of one server."""
 
-    def __init__(self, background: Background, forwards: Forwards) -> None:
-        self._background, self._forwards = background, forwards
+    def __init__(self, background: Background, works: Sequence[SideWork]) -> None:
+        self._background, self._works = background, works
 
     def start(self) -> None:
         """Begin to stand for the tasks."""
@@ -32,19 +46,33 @@ class Beside:
     def samples(self) -> Iterable[Sample]:
         """Of the tasks, and of what they do."""
         yield from self._background.samples()
-        yield from self._forwards.samples()
+        for work in self._works:
+            yield from work.samples()
 
 
 @contextmanager
-def beside(store: LogStore, targets: Sequence[ForwardTarget]) -> Iterator[Beside]:
+def beside(store: LogStore, targets: Sequence[ForwardTarget], settings: Settings) -> Iterator[Beside]:
     """Tasks with connections of their own, so that they never wait for the server's, nor the server for them."""
-    # one to stand with; of each target the lease and the reading; and the status
-    database = store.database.with_own_pool(2 * len(targets) + 2)
-    forwards = Forwards(Forwarding(database), targets)
-    background = Background(Leadership(database), forwards.tasks)
+    # one to stand with; of each target the lease and the reading; and the status; two to ask and to publish
+    database = store.database.with_own_pool(2 * len(targets) + 2 + 2 * settings.egeria.publish)
+    works = list(_works(database, targets, settings))
+    background = Background(Leadership(database), [task for work in works for task in work.tasks])
     try:
-        yield Beside(background, forwards)
+        yield Beside(background, works)
     finally:
         background.stop(_STOP_SECONDS)
-        forwards.close()
+        for work in works:
+            work.close()
         database.dispose()
+
+
+def _works(database: Database, targets: Sequence[ForwardTarget], settings: Settings) -> Iterator[SideWork]:
+    """What there is to do; what a work brings in is loaded where there is work for it."""
+    if targets:
+        from .forwarding import Forwards
+
+        yield Forwards(Forwarding(database), targets)
+    if settings.egeria.publish:
+        from .publishing import Publishing
+
+        yield Publishing(database, settings)

@@ -74,6 +74,11 @@ def _kafka_offsets(table: Qualified) -> tuple[str, ...]:
     return (same_rights(table, tables.DEAD_LETTER_TABLE, tables.KAFKA_OFFSET_TABLE),)
 
 
+def _outbox(table: Qualified) -> tuple[str, ...]:
+    rights = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    return (same_rights(table, tables.FORWARD_CURSOR_TABLE, tables.PUBLICATION_TABLE, rights),)
+
+
 def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Columns for a table that is there, with their comments: a table that is described is not described again."""
     commented = [*(column.split()[0] for column in columns), *described]
@@ -256,6 +261,7 @@ _OWN: Final = {
         Step(4, "jobs of the datasets of runs", _jobs_of_datasets),
         Step(4, "results of assertions", partial(_results, tables.ASSERTION_TABLE, tables.ASSERTION_RESULT, ("side",))),
         Step(4, "results of tests", partial(_results, tables.TEST_TABLE, tables.TEST_RESULT, ())),
+        Step(4, "the outbox of publishing", _outbox),
     ),
 }
 """A later version is one more line, unless it only brings facts (`Register.since`); a step locks one table at most."""

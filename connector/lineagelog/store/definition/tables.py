@@ -52,6 +52,7 @@ FORWARD_CURSOR_TABLE: Final = "ol_forward_cursor"
 FORWARD_LETTER_TABLE: Final = "ol_forward_letter"
 KAFKA_OFFSET_TABLE: Final = "ol_kafka_offset"
 ANALYSIS_CURSOR_TABLE: Final = "ol_analysis_cursor"
+PUBLICATION_TABLE: Final = "ol_publication"
 
 DATA_TABLES: Final = (
     EVENT_TABLE,
@@ -124,6 +125,7 @@ def build(schema_name: str) -> MetaData:
     _forward(metadata)
     _kafka(metadata)
     _analysis(metadata)
+    _publication(metadata)
     return metadata
 
 
@@ -524,6 +526,39 @@ def _forward(metadata: MetaData) -> None:
     identity = (letter.c.target, letter.c.run_id, letter.c.event_time, letter.c.event_type, letter.c.event_hash)
     Index("ol_forward_letter_event", *identity, unique=True)
     Index("ol_forward_letter_state", letter.c.target, letter.c.state, letter.c.id)
+
+
+def _publication(metadata: MetaData) -> None:
+    table = Table(
+        PUBLICATION_TABLE,
+        metadata,
+        Column("id", Uuid, primary_key=True, comment="hash of kind, subject and day"),
+        Column("kind", Name, nullable=False, comment="what Egeria is to hold: run_metrics, data_scope, …"),
+        Column("subject_kind", Name, nullable=False),
+        Column("namespace", Name, nullable=False),
+        Column("name", Name, nullable=False),
+        Column("day", Name, nullable=False, comment="of what is kept per day; a finding of an incident; else empty"),
+        Column("priority", SmallInteger, nullable=False, comment="a smaller one is sent first"),
+        Column("content", JSONB, nullable=False),
+        Column("content_hash", Uuid, nullable=False),
+        Column("state", Name, nullable=False, server_default="planned"),
+        Column("attempts", Integer, nullable=False, server_default=text("0"), comment="since it was planned"),
+        Column("next_try", Time, nullable=False, server_default=func.now()),
+        Column("lease_until", Time, comment="until then it is one publisher's"),
+        Column("guids", JSONB, nullable=False, server_default=text("'{}'"), comment="what there is of it, by name"),
+        Column("problem", Text),
+        Column("message_id", Text, comment="Egeria's, where it refuses"),
+        Column("user_action", Text, comment="Egeria's advice"),
+        Column("planned_at", Time, nullable=False, server_default=func.now()),
+        Column("confirmed_at", Time, comment="when Egeria had it last"),
+        comment="what Egeria is to hold, and how far that has come",
+    )
+    Index(
+        "ol_publication_due",
+        table.c.priority,
+        table.c.next_try,
+        postgresql_where=text("state IN ('planned', 'sent', 'failed', 'retired')"),
+    )
 
 
 def _kafka(metadata: MetaData) -> None:
