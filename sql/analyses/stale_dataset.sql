@@ -15,13 +15,19 @@ WITH run AS MATERIALIZED (
         :'from'::timestamptz - :'training'::interval, greatest(:'to'::timestamptz, :'as_of'::timestamptz))
     WHERE outcome IN ('COMPLETE', 'RUNNING')
 ),
+series AS MATERIALIZED (
+    SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
+),
 written AS (
     SELECT
-        d.dataset_key, d.dataset_namespace, d.dataset_name, r.execution_id, r.ended, r.last_event_time,
+        coalesce(s.series_key, d.identity_key) AS dataset_key,
+        coalesce(s.dataset_namespace, d.dataset_namespace) AS dataset_namespace,
+        coalesce(s.pattern, d.dataset_name) AS dataset_name, r.execution_id, r.ended, r.last_event_time,
         r.outcome = 'COMPLETE' AS is_confirmed, r.outcome = 'RUNNING' AND r.is_long AS is_alive
     FROM ol_execution_dataset(
         :'from'::timestamptz - :'training'::interval, greatest(:'to'::timestamptz, :'as_of'::timestamptz)) d
     JOIN run r USING (execution_key)
+    LEFT JOIN series s USING (identity_key)
     WHERE d.direction = 'O'
 )
 SELECT

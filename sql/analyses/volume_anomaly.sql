@@ -7,19 +7,26 @@
 -- A row for each job, dataset and way of writing that was seen in the window: when the completed runs from :training
 -- before the window on began (seconds since 1970), the rows, bytes and files that they wrote (NULL where nothing was
 -- said), and the ids of those in the window, all in order of time. What a failed run says that it wrote is no volume.
+-- Names that differ only in a date or in the value of a partition are one dataset, as are all names of one table.
 WITH run AS MATERIALIZED (
     SELECT execution_key, coalesce(start_time, first_event_time) AS at
     FROM ol_execution(:'from'::timestamptz - :'training'::interval, :'to'::timestamptz)
     WHERE outcome = 'COMPLETE'
 ),
+series AS MATERIALIZED (
+    SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
+),
 written AS (
     SELECT
-        d.dataset_key, d.job_key, d.dataset_namespace, d.dataset_name, d.job_namespace, d.job_name, d.execution_id, r.at,
+        coalesce(s.series_key, d.identity_key) AS dataset_key, d.job_key,
+        coalesce(s.dataset_namespace, d.dataset_namespace) AS dataset_namespace,
+        coalesce(s.pattern, d.dataset_name) AS dataset_name, d.job_namespace, d.job_name, d.execution_id, r.at,
         d.row_count, d.size_bytes, d.file_count,
         CASE WHEN d.lifecycle_state_change IN ('CREATE', 'OVERWRITE', 'TRUNCATE') THEN 'REPLACED'
              WHEN d.subset_type IS NOT NULL THEN 'PARTITIONED' ELSE 'APPENDED' END AS pattern
     FROM ol_execution_dataset(:'from'::timestamptz - :'training'::interval, :'to'::timestamptz) d
     JOIN run r USING (execution_key)
+    LEFT JOIN series s USING (identity_key)
     WHERE d.direction = 'O'
       AND (d.row_count IS NOT NULL OR d.size_bytes IS NOT NULL OR d.file_count IS NOT NULL)
 )

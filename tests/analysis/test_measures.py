@@ -122,6 +122,18 @@ def test_a_job_that_never_writes_rows_is_as_ever(store: LogStore) -> None:
     assert (found.change, found.severity, found.values["runs"]) == ("no rows", Severity.CRITICAL, 8)
 
 
+def test_tables_of_a_day_are_one_dataset(store: LogStore) -> None:
+    """Names that differ only in a date are compared with each other."""
+    for each in range(35):
+        events = writing(each, 100_000 if each == ODD else 1000 + each % 4 * 10)
+        events[1]["outputs"][0]["name"] = f"shop.orders_{day(each):%Y%m%d}"
+        load(store, events)
+    (found,) = ask(store, "volume_anomaly", window(28, 35))
+    assert found.subject.name.startswith("shop.orders_")
+    assert found.change == "more rows"
+    assert ask(store, "stale_dataset", window(28, 35)) == []
+
+
 def test_odd_figures_break_nothing(store: LogStore) -> None:
     """No statistics at all, one run, clocks that go backwards, and as much as a bigint holds."""
     load(store, *(writing(each, None) for each in range(20)), lasting(3.2, -30))

@@ -109,7 +109,7 @@ def daily(days: Iterable[int], hours: float = 6, **more: Any) -> list[list[dict[
 def test_late_missing_and_overdue_runs_are_told(store: LogStore) -> None:
     """With the run, or the last one before."""
     load(store, *daily(range(25)), *daily([25], 9), *daily([26, 28]))
-    found = {finding.change: finding for finding in ask(store, "late_run", window(24, 31))}
+    found = {finding.values.get("state", finding.change): finding for finding in ask(store, "late_run", window(24, 31))}
     assert set(found) == {"late", "missing", "overdue"}
     assert (found["late"].run_ids, found["late"].severity) == ([run_id_of("load", day(25.375))], Severity.LOW)
     assert found["late"].explanation == (

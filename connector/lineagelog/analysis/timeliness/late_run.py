@@ -113,8 +113,8 @@ def _missing(row: Starts, gone: Sequence[Slot], now: float) -> Finding:
     state = "overdue" if is_overdue else "missing"
     return Finding(
         subject=row.subject,
-        change=state,
-        detail=f"{moment(first.due):%Y-%m-%dT%H:%M}",
+        change="missing",
+        detail=f"after {run_id}",
         severity=Severity.CRITICAL if is_overdue and len(gone) > 1 else Severity.HIGH,
         observed=f"no run since {moment(row.times[before]):%Y-%m-%d %H:%M} UTC" if before is not None else "no run",
         expected=f"{'one' if len(gone) == 1 else len(gone)} at {since}{until}, within {span(first.grace)}",
@@ -127,6 +127,7 @@ def _missing(row: Starts, gone: Sequence[Slot], now: float) -> Finding:
         run_ids=[run_id] if run_id else [],
         explanation=f"{runs} of {row.subject} {'is' if len(gone) == 1 else 'are'} {state}, due at {since}{until}.",
         values={
+            "state": state,
             "runs": len(gone),
             "minutes_late": round(first.delay / 60, 1) if is_overdue else None,
             "next_expected": moment(last.due + last.period),
