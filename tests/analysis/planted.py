@@ -272,9 +272,11 @@ SELECT ol_key(run_id, %(namespace)s, job_name), run_id, %(namespace)s, job_name,
        outcome, began, ended, began, coalesce(ended, began), 'BATCH', 'TESTS', 'JOB', 'https://example.invalid'
 FROM planted"""
 _INSERT_DATASETS = """
-INSERT INTO ol_run_dataset (run_dataset_key, run_id, direction, dataset_namespace, dataset_name, dataset_key,
-                            event_time, event_type, row_count, row_count_at, lifecycle_state_change)
-SELECT ol_key(run_id, 'O', dataset), run_id, 'O', %(namespace)s, dataset, ol_key(%(namespace)s, dataset),
+INSERT INTO ol_run_dataset (run_dataset_key, run_key, run_id, job_namespace, job_name, direction, dataset_namespace,
+                            dataset_name, dataset_key, event_time, event_type, row_count, row_count_at,
+                            lifecycle_state_change)
+SELECT ol_key(run_id, 'O', dataset), ol_key(run_id, %(namespace)s, job_name), run_id, %(namespace)s, job_name, 'O',
+       %(namespace)s, dataset, ol_key(%(namespace)s, dataset),
        coalesce(ended, began), outcome, rows, ended, pattern
 FROM planted"""
 
