@@ -148,6 +148,48 @@ CREATE INDEX IF NOT EXISTS ol_event_arrival ON openlineage.ol_event (arrival_xid
 
 CREATE INDEX IF NOT EXISTS ol_event_time ON openlineage.ol_event (event_time, arrival);
 
+CREATE TABLE IF NOT EXISTS openlineage.ol_finding (
+	finding_id UUID NOT NULL,
+	analysis TEXT COLLATE "C" NOT NULL,
+	question UUID NOT NULL,
+	subject_kind TEXT COLLATE "C" NOT NULL,
+	subject_namespace TEXT COLLATE "C" NOT NULL,
+	subject_name TEXT COLLATE "C" NOT NULL,
+	severity TEXT COLLATE "C" NOT NULL,
+	status TEXT COLLATE "C" NOT NULL,
+	first_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_seen TIMESTAMP WITH TIME ZONE NOT NULL,
+	judged_to TIMESTAMP WITH TIME ZONE NOT NULL,
+	closed_from TIMESTAMP WITH TIME ZONE,
+	content JSONB NOT NULL,
+	opened_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	closed_at TIMESTAMP WITH TIME ZONE,
+	reopened INTEGER DEFAULT 0 NOT NULL,
+	reopened_at TIMESTAMP WITH TIME ZONE,
+	acknowledged_at TIMESTAMP WITH TIME ZONE,
+	acknowledged_by TEXT,
+	acknowledged_until TIMESTAMP WITH TIME ZONE,
+	acknowledged_why TEXT,
+	muted_at TIMESTAMP WITH TIME ZONE,
+	muted_by TEXT,
+	muted_until TIMESTAMP WITH TIME ZONE,
+	muted_why TEXT,
+	news TEXT COLLATE "C",
+	news_at TIMESTAMP WITH TIME ZONE,
+	news_attempts INTEGER DEFAULT 0 NOT NULL,
+	news_next TIMESTAMP WITH TIME ZONE,
+	PRIMARY KEY (finding_id)
+);
+
+CREATE INDEX IF NOT EXISTS ol_finding_closed ON openlineage.ol_finding (closed_at) WHERE status = 'CLOSED';
+
+CREATE INDEX IF NOT EXISTS ol_finding_news ON openlineage.ol_finding (news_next) WHERE news IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS ol_finding_open ON openlineage.ol_finding (analysis) WHERE status = 'OPEN';
+
+CREATE INDEX IF NOT EXISTS ol_finding_seen ON openlineage.ol_finding (last_seen, finding_id);
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_forward_cursor (
 	target TEXT COLLATE "C" NOT NULL,
 	arrival_xid xid8 NOT NULL,
@@ -262,6 +304,19 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_publication (
 );
 
 CREATE INDEX IF NOT EXISTS ol_publication_due ON openlineage.ol_publication (priority, next_try) WHERE state IN ('planned', 'sent', 'failed', 'retired');
+
+CREATE TABLE IF NOT EXISTS openlineage.ol_recording (
+	question UUID NOT NULL,
+	analysis TEXT COLLATE "C" NOT NULL,
+	parameters JSONB NOT NULL,
+	window_start TIMESTAMP WITH TIME ZONE NOT NULL,
+	window_end TIMESTAMP WITH TIME ZONE NOT NULL,
+	recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	seconds DOUBLE PRECISION NOT NULL,
+	findings INTEGER NOT NULL,
+	insufficient INTEGER NOT NULL,
+	PRIMARY KEY (question)
+);
 
 CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 	run_key UUID NOT NULL,
@@ -581,6 +636,23 @@ DO $migrate$ BEGIN -- to version 4: the outbox of publishing
         FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_forward_cursor"'::regclass
           AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
       LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_publication" TO ' || given.role; END LOOP; END;
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: what was found
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_finding" TO ' || given.role; END LOOP; END;
+    DECLARE given record; BEGIN
+      FOR given IN SELECT a.privilege_type AS privilege,
+          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
+        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
+          AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
+      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_recording" TO ' || given.role; END LOOP; END;
     UPDATE "openlineage"."ol_store" SET version = 4 WHERE id = 1;
   END IF;
 END $migrate$;
@@ -693,6 +765,46 @@ COMMENT ON COLUMN openlineage.ol_event.raw IS 'the exact bytes, where jsonb cann
 
 COMMENT ON COLUMN openlineage.ol_event.notices IS 'what was passed over or repaired: code at JSON path; …';
 
+COMMENT ON TABLE openlineage.ol_finding IS 'what analyses found, each finding with all that became of it; kept by recorded runs';
+
+COMMENT ON COLUMN openlineage.ol_finding.finding_id IS 'hash of analysis, subject, change and detail';
+
+COMMENT ON COLUMN openlineage.ol_finding.question IS 'of ol_recording: the one that found it last';
+
+COMMENT ON COLUMN openlineage.ol_finding.subject_kind IS 'job, dataset, column, test, …';
+
+COMMENT ON COLUMN openlineage.ol_finding.subject_namespace IS ''''' = none';
+
+COMMENT ON COLUMN openlineage.ol_finding.severity IS 'low, medium, high or critical';
+
+COMMENT ON COLUMN openlineage.ol_finding.status IS 'OPEN or CLOSED; an open one that is muted is SUPPRESSED';
+
+COMMENT ON COLUMN openlineage.ol_finding.first_seen IS 'of what happened, as last_seen';
+
+COMMENT ON COLUMN openlineage.ol_finding.judged_to IS 'the end of the latest window that found or closed it';
+
+COMMENT ON COLUMN openlineage.ol_finding.closed_from IS 'the start of the window that closed it';
+
+COMMENT ON COLUMN openlineage.ol_finding.content IS 'the finding as its analysis told it last';
+
+COMMENT ON COLUMN openlineage.ol_finding.opened_at IS 'when it was recorded first';
+
+COMMENT ON COLUMN openlineage.ol_finding.recorded_at IS 'when it was found last';
+
+COMMENT ON COLUMN openlineage.ol_finding.closed_at IS 'when a run of its analysis did not find it any more';
+
+COMMENT ON COLUMN openlineage.ol_finding.reopened IS 'how often it came back';
+
+COMMENT ON COLUMN openlineage.ol_finding.acknowledged_until IS 'NULL = until somebody takes it back';
+
+COMMENT ON COLUMN openlineage.ol_finding.muted_until IS 'NULL = until somebody takes it back';
+
+COMMENT ON COLUMN openlineage.ol_finding.news IS 'opened, reopened or closed: to be told to the webhook';
+
+COMMENT ON COLUMN openlineage.ol_finding.news_at IS 'since when';
+
+COMMENT ON COLUMN openlineage.ol_finding.news_next IS 'the next attempt, and until then it is one notifier''s';
+
 COMMENT ON TABLE openlineage.ol_forward_cursor IS 'how far each target has been forwarded, in order of arrival';
 
 COMMENT ON COLUMN openlineage.ol_forward_cursor.target IS 'name of the target in the settings';
@@ -798,6 +910,14 @@ COMMENT ON COLUMN openlineage.ol_publication.message_id IS 'Egeria''s, where it 
 COMMENT ON COLUMN openlineage.ol_publication.user_action IS 'Egeria''s advice';
 
 COMMENT ON COLUMN openlineage.ol_publication.confirmed_at IS 'when Egeria had it last';
+
+COMMENT ON TABLE openlineage.ol_recording IS 'the last recorded run of each question that findings are kept of';
+
+COMMENT ON COLUMN openlineage.ol_recording.question IS 'hash of analysis and parameters';
+
+COMMENT ON COLUMN openlineage.ol_recording.seconds IS 'that it took';
+
+COMMENT ON COLUMN openlineage.ol_recording.insufficient IS 'subjects with too little history to be judged';
 
 COMMENT ON TABLE openlineage.ol_run IS 'one row per run and job';
 

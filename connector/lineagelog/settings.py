@@ -137,6 +137,28 @@ class AnalyseSettings(_Group):
     """Seconds for one analysis."""
     rules: tuple[Mapping[str, Any], ...] = ()
     """Of single jobs and datasets; `analysis.rules.SubjectRule` knows what is in them."""
+    window: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,4}[smhdw]$")] = "7d"
+    """Of the runs of the schedule: so long before now."""
+    schedule: Mapping[str, str] = {}
+    """Intervals by the names of analyses; `findings.schedule.read_schedule` knows what is in it."""
+
+
+class NotifySettings(_Group):
+    """The webhook that is told what becomes of findings."""
+
+    url: str | None = None
+    url_file: UserPath | None = None
+    """Where the URL itself is a secret."""
+    form: Annotated[Literal["json", "slack"], BeforeValidator(_lower)] = "json"
+    secret_file: UserPath | None = None
+    severity: Annotated[Literal["low", "medium", "high", "critical"], BeforeValidator(_lower)] = "low"
+    """The least that is told."""
+    timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is a webhook."""
+        return self.url is not None or self.url_file is not None
 
 
 class LogSettings(_Group):
@@ -168,6 +190,7 @@ class Settings(BaseSettings):
     consume: ConsumeSettings = ConsumeSettings()
     daemon: DaemonSettings = DaemonSettings()
     analyse: AnalyseSettings = AnalyseSettings()
+    notify: NotifySettings = NotifySettings()
     egeria: EgeriaSettings = EgeriaSettings()
     log: LogSettings = LogSettings()
     forward: Mapping[str, Mapping[str, Any]] = {}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lineagelog.analysis import Analysis, Parameter, SubjectResult
     from lineagelog.read.analyses import Answer
+    from lineagelog.store.ledgers.findings import Recorded
 
 _WINDOW: Final = "Which part of the log"
 _TABLE: Final = ("severity", "change", "first_seen", "explanation")
@@ -86,6 +87,9 @@ def _analyse(
         str | None,
         typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="The clock of lateness, else --until."),
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep the findings: `lineagelog findings list` shows what became of them.")
+    ] = False,
     fail_on: Annotated[
         str | None,
         typer.Option(metavar="SEVERITY", help="Exit with 1 if there are findings of low, medium, high or critical on."),
@@ -100,6 +104,7 @@ def _analyse(
     `lineagelog analyses` tells what there is to ask. Each finding explains itself: subject, what was observed and what
     was expected, how it was judged, and the runs that prove it. Others give a table: properties of jobs or datasets.
     """
+    from lineagelog.findings import Recorder
     from lineagelog.read.analyses import ask
     from lineagelog.read.period import parse_instant
 
@@ -109,15 +114,30 @@ def _analyse(
     form, window = form_of(json=json, csv=csv, parquet=parquet), window_of(since, until)
     clock = None if as_of is None else parse_instant(as_of, datetime.now(UTC))
     limit = timedelta(seconds=session.settings.analyse.time_limit)
+    if record and clock is not None:
+        raise SettingsError("--record goes by the end of the window: leave --as-of out, or give --until")
     rules, answers = read_rules(session.settings.analyse.rules), []
     with session.store() as store:
+        tell_webhook = session.settings.notify.is_wanted
+        recorder = Recorder(store.database, rules=rules, time_limit=limit, tell=tell_webhook) if record else None
         for analysis in chosen:
+            own = given[analysis.name]
             with _working(analysis.name):
-                own = given[analysis.name]
-                answers.append(ask(store.database, analysis, window, own, as_of=clock, rules=rules, time_limit=limit))
+                if recorder is None:
+                    answer = ask(store.database, analysis, window, own, as_of=clock, rules=rules, time_limit=limit)
+                else:
+                    answer, recorded = recorder.record(analysis, window, own)
+            answers.append(answer)
+            if recorder is not None:
+                tell(_recorded(analysis.name, recorded))
     _print(answers, form, is_list=every or len(chosen) > 1)
     found = [finding for answer in answers for finding in answer.findings]
     return FINDINGS if threshold is not None and any(each.severity.rank >= threshold for each in found) else 0
+
+
+def _recorded(name: str, recorded: Recorded) -> str:
+    counts = ", ".join(f"{getattr(recorded, each)} {each}" for each in ("opened", "reopened", "closed"))
+    return f"{name}: {counts}, {recorded.seen} found"
 
 
 def _chosen(names: list[str], every: bool) -> list[Analysis[Any]]:

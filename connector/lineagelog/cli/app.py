@@ -26,10 +26,12 @@ _COMMANDS: Final = {
     "analyse": "analyse",
     "analyses": "analyse",
     "publish": "publish",
+    "explain": "findings",
 }
 """The module that registers each command."""
 _GROUPS: Final = {
     "list": "lists",
+    "findings": "findings",
     "store": "store",
     "dead-letters": "dead_letters",
     "tokens": "tokens",

@@ -32,6 +32,7 @@ from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.version import keep_to_version
+from lineagelog.store.ledgers.finding_rows import FindingFilter, FindingRow, FindingRows
 
 from . import making
 from .analyses import TIME_LIMIT, Answer, ask
@@ -263,6 +264,19 @@ class Reader:
     ) -> Answer:
         """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
         return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit)
+
+    def findings(self, wanted: FindingFilter, *, reverse: bool = False) -> Listing[FindingRow]:
+        """What recorded runs of analyses found, seen longest ago first."""
+        rows = FindingRows(self._database)
+
+        def fetch(last: Key | None, limit: int) -> Sequence[tuple[Key, FindingRow]]:
+            return rows.page(wanted, last, limit, reverse=reverse)
+
+        return Listing(_named("findings", reverse), (datetime, UUID), fetch)
+
+    def finding(self, finding_id: UUID, *, within: Iterable[str] | None = None) -> FindingRow | None:
+        """One of them; None if there is none, or none of the namespaces ``within``."""
+        return FindingRows(self._database).get(finding_id, within)
 
     def status(self) -> Status:
         """How much the whole store holds, how fresh and how large it is, for its operator."""

@@ -79,6 +79,12 @@ def _outbox(table: Qualified) -> tuple[str, ...]:
     return (same_rights(table, tables.FORWARD_CURSOR_TABLE, tables.PUBLICATION_TABLE, rights),)
 
 
+def _findings(table: Qualified) -> tuple[str, ...]:
+    """Who writes what is received may record; who reads runs may read what was found."""
+    new = (tables.FINDING_TABLE, tables.RECORDING_TABLE)
+    return tuple(same_rights(table, tables.RUN_TABLE, name) for name in new)
+
+
 def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Columns for a table that is there, with their comments: a table that is described is not described again."""
     commented = [*(column.split()[0] for column in columns), *described]
@@ -262,6 +268,7 @@ _OWN: Final = {
         Step(4, "results of assertions", partial(_results, tables.ASSERTION_TABLE, tables.ASSERTION_RESULT, ("side",))),
         Step(4, "results of tests", partial(_results, tables.TEST_TABLE, tables.TEST_RESULT, ())),
         Step(4, "the outbox of publishing", _outbox),
+        Step(4, "what was found", _findings),
     ),
 }
 """A later version is one more line, unless it only brings facts (`Register.since`); a step locks one table at most."""

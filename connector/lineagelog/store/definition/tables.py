@@ -53,6 +53,8 @@ FORWARD_LETTER_TABLE: Final = "ol_forward_letter"
 KAFKA_OFFSET_TABLE: Final = "ol_kafka_offset"
 ANALYSIS_CURSOR_TABLE: Final = "ol_analysis_cursor"
 PUBLICATION_TABLE: Final = "ol_publication"
+FINDING_TABLE: Final = "ol_finding"
+RECORDING_TABLE: Final = "ol_recording"
 
 DATA_TABLES: Final = (
     EVENT_TABLE,
@@ -126,6 +128,8 @@ def build(schema_name: str) -> MetaData:
     _kafka(metadata)
     _analysis(metadata)
     _publication(metadata)
+    _finding(metadata)
+    _recording(metadata)
     return metadata
 
 
@@ -591,4 +595,67 @@ def _analysis(metadata: MetaData) -> None:
         ),
         Column("updated_at", Time, nullable=False, server_default=func.now()),
         comment="how far each analysis that is recorded has read the events, in order of arrival",
+    )
+
+
+def _finding(metadata: MetaData) -> None:
+    table = Table(
+        FINDING_TABLE,
+        metadata,
+        Column("finding_id", Uuid, primary_key=True, comment="hash of analysis, subject, change and detail"),
+        Column("analysis", Name, nullable=False),
+        Column("question", Uuid, nullable=False, comment="of ol_recording: the one that found it last"),
+        Column("subject_kind", Name, nullable=False, comment="job, dataset, column, test, …"),
+        Column("subject_namespace", Name, nullable=False, comment="'' = none"),
+        Column("subject_name", Name, nullable=False),
+        Column("severity", Name, nullable=False, comment="low, medium, high or critical"),
+        Column("status", Name, nullable=False, comment="OPEN or CLOSED; an open one that is muted is SUPPRESSED"),
+        Column("first_seen", Time, nullable=False, comment="of what happened, as last_seen"),
+        Column("last_seen", Time, nullable=False),
+        Column("judged_to", Time, nullable=False, comment="the end of the latest window that found or closed it"),
+        Column("closed_from", Time, comment="the start of the window that closed it"),
+        Column("content", JSONB, nullable=False, comment="the finding as its analysis told it last"),
+        Column("opened_at", Time, nullable=False, comment="when it was recorded first"),
+        Column("recorded_at", Time, nullable=False, comment="when it was found last"),
+        Column("closed_at", Time, comment="when a run of its analysis did not find it any more"),
+        Column("reopened", Integer, nullable=False, server_default=text("0"), comment="how often it came back"),
+        Column("reopened_at", Time),
+        *_words("acknowledged"),
+        *_words("muted"),
+        Column("news", Name, comment="opened, reopened or closed: to be told to the webhook"),
+        Column("news_at", Time, comment="since when"),
+        Column("news_attempts", Integer, nullable=False, server_default=text("0")),
+        Column("news_next", Time, comment="the next attempt, and until then it is one notifier's"),
+        comment="what analyses found, each finding with all that became of it; kept by recorded runs",
+    )
+    Index("ol_finding_seen", table.c.last_seen, table.c.finding_id)
+    Index("ol_finding_open", table.c.analysis, postgresql_where=text("status = 'OPEN'"))
+    Index("ol_finding_closed", table.c.closed_at, postgresql_where=text("status = 'CLOSED'"))
+    Index("ol_finding_news", table.c.news_next, postgresql_where=text("news IS NOT NULL"))
+
+
+def _words(what: str) -> list[Column[Any]]:
+    """What a person said of a finding."""
+    return [
+        Column(f"{what}_at", Time),
+        Column(f"{what}_by", Text),
+        Column(f"{what}_until", Time, comment="NULL = until somebody takes it back"),
+        Column(f"{what}_why", Text),
+    ]
+
+
+def _recording(metadata: MetaData) -> None:
+    Table(
+        RECORDING_TABLE,
+        metadata,
+        Column("question", Uuid, primary_key=True, comment="hash of analysis and parameters"),
+        Column("analysis", Name, nullable=False),
+        Column("parameters", JSONB, nullable=False),
+        Column("window_start", Time, nullable=False),
+        Column("window_end", Time, nullable=False),
+        Column("recorded_at", Time, nullable=False),
+        Column("seconds", Double, nullable=False, comment="that it took"),
+        Column("findings", Integer, nullable=False),
+        Column("insufficient", Integer, nullable=False, comment="subjects with too little history to be judged"),
+        comment="the last recorded run of each question that findings are kept of",
     )
