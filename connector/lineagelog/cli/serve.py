@@ -58,8 +58,8 @@ def _serve(
 ) -> None:
     """Receive OpenLineage events over HTTP and answer reads, until SIGTERM or Ctrl-C.
 
-    Makes the store if it is missing. A stop answers what was accepted first. Targets of forwarding with `follow` or
-    `interval` in their section are served in the background.
+    Makes the store if it is missing. A stop answers what was accepted first. In the background it forwards to
+    targets with `follow` or `interval`, publishes, asks the analyses of `[analyse.schedule]`, tells the webhook.
     """
     server = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
     session = session.with_options(server=server, log={"level": log_level, "format": log_format})
@@ -98,7 +98,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
     database = store.database.with_own_pool(_READERS, _PATIENCE)
     with ExitStack() as stack:
         stack.callback(database.dispose)
-        is_wanted = bool(targets) or settings.egeria.publish
+        is_wanted = targets or settings.egeria.publish or settings.analyse.schedule or settings.notify.is_wanted
         running = stack.enter_context(_beside(store, targets, settings)) if is_wanted else None
         app = create_app(
             store,

@@ -53,8 +53,10 @@ class Beside:
 @contextmanager
 def beside(store: LogStore, targets: Sequence[ForwardTarget], settings: Settings) -> Iterator[Beside]:
     """Tasks with connections of their own, so that they never wait for the server's, nor the server for them."""
-    # one to stand with; of each target the lease and the reading; and the status; two to ask and to publish
-    database = store.database.with_own_pool(2 * len(targets) + 2 + 2 * settings.egeria.publish)
+    # one to stand with; of each target the lease and the reading; and the status; two to ask and to publish; two to ask
+    # and to record; one to look for news
+    asked = 2 * settings.egeria.publish + 2 * bool(settings.analyse.schedule) + settings.notify.is_wanted
+    database = store.database.with_own_pool(2 * len(targets) + 2 + asked)
     works = list(_works(database, targets, settings))
     background = Background(Leadership(database), [task for work in works for task in work.tasks])
     try:
@@ -76,3 +78,11 @@ def _works(database: Database, targets: Sequence[ForwardTarget], settings: Setti
         from .publishing import Publishing
 
         yield Publishing(database, settings)
+    if settings.analyse.schedule:
+        from .analysing import ScheduledAnalyses
+
+        yield ScheduledAnalyses(database, settings)
+    if settings.notify.is_wanted:
+        from .notifying import Notifying
+
+        yield Notifying(database, settings.notify)
