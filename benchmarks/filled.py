@@ -14,7 +14,10 @@ import psycopg
 START: Final = datetime(2026, 3, 1, tzinfo=UTC)
 END: Final = START + timedelta(days=30)
 
-_TABLES: Final = ("ol_run", "ol_run_dataset", "ol_assertion", "ol_test", "ol_schema_version", "ol_lineage_version")
+_TABLES: Final = (
+    "ol_run", "ol_run_dataset", "ol_job", "ol_dataset", "ol_dataset_name", "ol_assertion", "ol_test",
+    "ol_schema_version", "ol_lineage_version",
+)  # fmt: skip
 
 _PREPARE: Final = """
 CREATE TEMP TABLE job AS
@@ -58,6 +61,12 @@ SELECT md5(r.i || ' ' || d.slot)::uuid, r.key, r.id, 'bench', j.name, d.directio
 FROM run r JOIN job j ON j.n = r.job
 JOIN dataset d ON d.job = r.job AND r.i >= d.since * {runs} AND r.i < d.until * {runs} ORDER BY r.i;
 
+INSERT INTO ol_job (job_key, job_namespace, job_name, first_seen, last_seen)
+SELECT key, 'bench', name, '{start}', '{end}' FROM job;
+
+INSERT INTO ol_dataset (dataset_key, dataset_namespace, dataset_name, first_seen, last_seen)
+SELECT DISTINCT key, 'db', name, '{start}'::timestamptz, '{end}'::timestamptz FROM dataset;
+
 INSERT INTO ol_schema_version (schema_hash, fields)
 SELECT DISTINCT md5(d.name || d.shape)::uuid, (
     SELECT jsonb_agg(jsonb_build_object('name', 'c' || c, 'type', 'text'))
@@ -89,6 +98,14 @@ FROM run r JOIN job j ON j.n = r.job, generate_series(0, CASE r.number % 9 WHEN 
 WHERE r.number % 5 = 0;
 """
 
+_JOIN: Final = """
+INSERT INTO ol_dataset_name (dataset_name_key, kind, dataset_key, dataset_namespace, dataset_name, other_key,
+                             other_namespace, other_name, job_namespace, job_name, first_said, last_said)
+SELECT md5('symlink ' || n)::uuid, 'symlink', ol_key('db', 'out_' || n), 'db', 'out_' || n,
+       ol_key('file', '/data/' || n), 'file', '/data/' || n, '', '', '{start}', '{end}'
+FROM generate_series(0, {names} / 2 - 1) n
+"""
+
 
 def fill(connection: psycopg.Connection[Any], runs: int) -> None:
     """Fill the empty store on the connection's search_path, with statistics that nothing renews meanwhile."""
@@ -98,6 +115,13 @@ def fill(connection: psycopg.Connection[Any], runs: int) -> None:
     for statement in (_PREPARE + _FILL).format(**values).split(";"):
         connection.execute(statement)
     connection.execute("DROP TABLE job, dataset, run")
+    vacuum(connection)
+
+
+def join_names(connection: psycopg.Connection[Any], names: int) -> None:
+    """Symlinks that join so many names in pairs, in place of those that there are: first what the jobs write."""
+    connection.execute("DELETE FROM ol_dataset_name")
+    connection.execute(_JOIN.format(names=names, start=START.isoformat(), end=END.isoformat()))
     vacuum(connection)
 
 

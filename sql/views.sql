@@ -160,6 +160,38 @@ COMMENT ON FUNCTION ol_is_life IS 'whether a sighting of a name belongs to that 
 COMMENT ON FUNCTION ol_identity IS
     'the names that are joined with others, each from when (later than began) until when (ended) it is of which dataset';
 
+-- The lives of a name follow each other without a gap. One row a name, so that PostgreSQL knows that a left join adds no
+-- rows: it hashes the few names that are joined, and leaves the join out where nobody asks for identities.
+CREATE OR REPLACE FUNCTION ol_lives()
+RETURNS TABLE (dataset_key uuid, ends timestamptz[], identity_keys uuid[])
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT dataset_key, array_agg(ended ORDER BY ended), array_agg(identity_key ORDER BY ended)
+    FROM ol_identity()
+    GROUP BY dataset_key;
+END;
+COMMENT ON FUNCTION ol_lives IS 'as ol_identity, a row for each name: ends of its lives in order, and of which dataset it was in each';
+
+CREATE OR REPLACE FUNCTION ol_lives_by_name()
+RETURNS TABLE (dataset_namespace text, dataset_name text, ends timestamptz[], identity_keys uuid[])
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT
+        dataset_namespace COLLATE "C", dataset_name COLLATE "C",
+        array_agg(ended ORDER BY ended), array_agg(identity_key ORDER BY ended)
+    FROM ol_identity()
+    GROUP BY dataset_namespace COLLATE "C", dataset_name COLLATE "C";
+END;
+COMMENT ON FUNCTION ol_lives_by_name IS 'as ol_lives, by name';
+
+-- As ol_is_life has it; times are whole microseconds.
+CREATE OR REPLACE FUNCTION ol_identity_at(
+    ends timestamptz[], identity_keys uuid[], at timestamptz, lifecycle_state_change text) RETURNS uuid
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN identity_keys[1 + width_bucket(
+    CASE WHEN upper(lifecycle_state_change COLLATE "C") = 'RENAME' THEN at ELSE at - interval '1 microsecond' END, ends)];
+COMMENT ON FUNCTION ol_identity_at IS 'of which dataset a name was then, from its lives (ol_lives); NULL without lives';
+
 CREATE OR REPLACE FUNCTION ol_shown_name()
 RETURNS TABLE (identity_key uuid, shown_namespace text, shown_name text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500 SET jit TO off
@@ -323,11 +355,11 @@ BEGIN ATOMIC
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
         d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key, d.event_time,
         d.row_count, d.size_bytes, d.file_count, d.lifecycle_state_change, d.subset_type,
-        d.dataset_version, d.schema_hash, d.lineage_hash, false, coalesce(n.identity_key, d.dataset_key)
+        d.dataset_version, d.schema_hash, d.lineage_hash, false,
+        coalesce(ol_identity_at(n.ends, n.identity_keys, d.event_time, d.lifecycle_state_change), d.dataset_key)
     FROM ol_run r
     JOIN ol_run_dataset d ON d.run_key = r.run_key
-    LEFT JOIN ol_identity() n ON n.dataset_key = d.dataset_key
-        AND ol_is_life(d.event_time, d.lifecycle_state_change, n.began, n.ended)
+    LEFT JOIN ol_lives() n ON n.dataset_key = d.dataset_key
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
     UNION ALL
@@ -339,13 +371,17 @@ BEGIN ATOMIC
         max(p.lifecycle_state_change), max(p.subset_type), max(p.dataset_version),
         (array_agg(p.schema_hash ORDER BY p.snap, p.event_time DESC, p.run_id) FILTER (WHERE p.schema_hash IS NOT NULL))[1],
         (array_agg(p.lineage_hash ORDER BY p.snap, p.event_time DESC, p.run_id) FILTER (WHERE p.lineage_hash IS NOT NULL))[1],
-        true, coalesce(n.identity_key, p.dataset_key)
-    FROM ol_pipeline_dataset(window_start, window_end) p
-    LEFT JOIN ol_identity() n ON n.dataset_key = p.dataset_key
-        AND ol_is_life(p.event_time, p.lifecycle_state_change, n.began, n.ended)
-    WHERE NOT p.is_virtual
+        true, p.identity_key
+    FROM (
+        SELECT
+            s.*, coalesce(ol_identity_at(n.ends, n.identity_keys, s.event_time, s.lifecycle_state_change), s.dataset_key)
+                AS identity_key
+        FROM ol_pipeline_dataset(window_start, window_end) s
+        LEFT JOIN ol_lives() n ON n.dataset_key = s.dataset_key
+        WHERE NOT s.is_virtual
+    ) p
     GROUP BY p.execution_key, p.execution_id, p.execution_namespace, p.execution_name, p.executed_at,
-             p.direction, p.dataset_namespace, p.dataset_name, p.dataset_key, n.identity_key;
+             p.direction, p.dataset_namespace, p.dataset_name, p.dataset_key, p.identity_key;
 END;
 COMMENT ON FUNCTION ol_execution_dataset IS 'what the executions that began in the window read and wrote';
 
@@ -468,14 +504,13 @@ BEGIN ATOMIC
     SELECT
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
         i.dataset_namespace, i.dataset_name, i.dataset_key, o.dataset_namespace, o.dataset_name, o.dataset_key, false,
-        coalesce(ni.identity_key, i.dataset_key), coalesce(no.identity_key, o.dataset_key)
+        coalesce(ol_identity_at(ni.ends, ni.identity_keys, i.event_time, i.lifecycle_state_change), i.dataset_key),
+        coalesce(ol_identity_at(no.ends, no.identity_keys, o.event_time, o.lifecycle_state_change), o.dataset_key)
     FROM ol_run r
     JOIN ol_run_dataset i ON i.run_key = r.run_key AND i.direction = 'I'
     JOIN ol_run_dataset o ON o.run_key = r.run_key AND o.direction = 'O'
-    LEFT JOIN ol_identity() ni ON ni.dataset_key = i.dataset_key
-        AND ol_is_life(i.event_time, i.lifecycle_state_change, ni.began, ni.ended)
-    LEFT JOIN ol_identity() no ON no.dataset_key = o.dataset_key
-        AND ol_is_life(o.event_time, o.lifecycle_state_change, no.began, no.ended)
+    LEFT JOIN ol_lives() ni ON ni.dataset_key = i.dataset_key
+    LEFT JOIN ol_lives() no ON no.dataset_key = o.dataset_key
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
     UNION ALL
@@ -483,7 +518,8 @@ BEGIN ATOMIC
         p.execution_key, p.execution_id, p.execution_namespace, p.execution_name,
         ol_key(p.execution_namespace, p.execution_name), p.executed_at,
         p.from_namespace, p.from_name, p.from_key, p.to_namespace, p.to_name, p.to_key, true,
-        coalesce(ni.identity_key, p.from_key), coalesce(no.identity_key, p.to_key)
+        coalesce(ol_identity_at(ni.ends, ni.identity_keys, p.executed_at, NULL), p.from_key),
+        coalesce(ol_identity_at(no.ends, no.identity_keys, p.executed_at, NULL), p.to_key)
     FROM (
         WITH RECURSIVE part AS (
             SELECT * FROM ol_pipeline_dataset(window_start, window_end)
@@ -516,8 +552,8 @@ BEGIN ATOMIC
         )
         SELECT * FROM flow WHERE NOT to_virtual
     ) p
-    LEFT JOIN ol_identity() ni ON ni.dataset_key = p.from_key AND ol_is_life(p.executed_at, NULL, ni.began, ni.ended)
-    LEFT JOIN ol_identity() no ON no.dataset_key = p.to_key AND ol_is_life(p.executed_at, NULL, no.began, no.ended);
+    LEFT JOIN ol_lives() ni ON ni.dataset_key = p.from_key
+    LEFT JOIN ol_lives() no ON no.dataset_key = p.to_key;
 END;
 COMMENT ON FUNCTION ol_dataset_edge IS 'from which input to which output data went, in executions that began in the window';
 
@@ -565,14 +601,13 @@ BEGIN ATOMIC
     SELECT
         r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key, r.first_event_time,
         d.dataset_namespace, d.dataset_name, e.column_name, e.from_namespace, e.from_name, e.from_column, false,
-        coalesce(no.identity_key, d.dataset_key), coalesce(ni.identity_key, ol_key(e.from_namespace, e.from_name))
+        coalesce(ol_identity_at(no.ends, no.identity_keys, d.event_time, d.lifecycle_state_change), d.dataset_key),
+        coalesce(ol_identity_at(ni.ends, ni.identity_keys, r.first_event_time, NULL), ol_key(e.from_namespace, e.from_name))
     FROM ol_run r
     JOIN ol_run_dataset d ON d.run_key = r.run_key AND d.direction = 'O'
     JOIN v_ol_lineage_content e ON e.lineage_hash = d.lineage_hash
-    LEFT JOIN ol_identity() no ON no.dataset_key = d.dataset_key
-        AND ol_is_life(d.event_time, d.lifecycle_state_change, no.began, no.ended)
-    LEFT JOIN ol_identity() ni ON ni.dataset_name = e.from_name AND ni.dataset_namespace = e.from_namespace
-        AND ol_is_life(r.first_event_time, NULL, ni.began, ni.ended)
+    LEFT JOIN ol_lives() no ON no.dataset_key = d.dataset_key
+    LEFT JOIN ol_lives_by_name() ni ON ni.dataset_name = e.from_name AND ni.dataset_namespace = e.from_namespace
     WHERE NOT ol_is_snaplogic(r.job_namespace)
       AND r.first_event_time >= window_start AND r.first_event_time < window_end
       AND (executions IS NULL OR r.run_key = ANY (executions))
@@ -581,8 +616,8 @@ BEGIN ATOMIC
         p.execution_key, p.execution_id, p.execution_namespace, p.execution_name,
         ol_key(p.execution_namespace, p.execution_name), p.executed_at,
         p.to_namespace, p.to_name, p.to_column, p.from_namespace, p.from_name, p.from_column, true,
-        coalesce(no.identity_key, ol_key(p.to_namespace, p.to_name)),
-        coalesce(ni.identity_key, ol_key(p.from_namespace, p.from_name))
+        coalesce(ol_identity_at(no.ends, no.identity_keys, p.executed_at, NULL), ol_key(p.to_namespace, p.to_name)),
+        coalesce(ol_identity_at(ni.ends, ni.identity_keys, p.executed_at, NULL), ol_key(p.from_namespace, p.from_name))
     FROM (
         WITH RECURSIVE edge AS (
             SELECT DISTINCT
@@ -612,10 +647,8 @@ BEGIN ATOMIC
         )
         SELECT * FROM feed WHERE NOT from_virtual
     ) p
-    LEFT JOIN ol_identity() no ON no.dataset_name = p.to_name AND no.dataset_namespace = p.to_namespace
-        AND ol_is_life(p.executed_at, NULL, no.began, no.ended)
-    LEFT JOIN ol_identity() ni ON ni.dataset_name = p.from_name AND ni.dataset_namespace = p.from_namespace
-        AND ol_is_life(p.executed_at, NULL, ni.began, ni.ended);
+    LEFT JOIN ol_lives_by_name() no ON no.dataset_name = p.to_name AND no.dataset_namespace = p.to_namespace
+    LEFT JOIN ol_lives_by_name() ni ON ni.dataset_name = p.from_name AND ni.dataset_namespace = p.from_namespace;
 END;
 COMMENT ON FUNCTION ol_column_edge IS
     'which column fed which, in executions that began in the window; of all of them, or of those in the array';

@@ -156,3 +156,16 @@ def test_a_window_reaches_the_index(sql: psycopg.Connection, query: str) -> None
     plan = "\n".join(row[0] for row in rows(sql, f"EXPLAIN {query}"))
     assert "Function Scan on ol_" not in plan.replace("Function Scan on ol_identity", "")  # it says that it is not
     assert any("Index Cond" in line and "2026-03-01" in line for line in plan.splitlines()), plan
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT from_name, to_name FROM ol_dataset_edge('2026-03-01', '2026-03-02')",
+        "SELECT to_column, from_column FROM ol_column_edge('2026-03-01', '2026-03-02')",
+        "SELECT row_count FROM ol_execution_dataset('2026-03-01', '2026-03-02') WHERE NOT is_pipeline",
+    ],
+)
+def test_identity_costs_nothing_where_nobody_asks(sql: psycopg.Connection, query: str) -> None:
+    """It is one row a name, so that PostgreSQL knows that the join adds no rows, and leaves it out."""
+    assert "ol_identity" not in "\n".join(row[0] for row in rows(sql, f"EXPLAIN {query}"))
