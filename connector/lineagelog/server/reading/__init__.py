@@ -1,4 +1,4 @@
-"""All that is asked with GET: health, metrics, the OpenAPI document, reads and analyses. The one home of Starlette."""
+"""All that is not receiving: health, metrics, OpenAPI, reads, analyses, findings. The one home of Starlette."""
 
 from .routes import ANYBODYS, Reading, path_to_match
 

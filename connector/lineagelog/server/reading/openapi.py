@@ -13,6 +13,7 @@ from lineagelog.server.answers import SUMMARY, Problem
 from lineagelog.server.paths import BATCH, SINGLE
 from lineagelog.spec import CORE
 
+from . import findings
 from .analyses import ANALYSES, LIST
 from .query import SOME_TEXT, TEXT, QueryParameter
 from .reads import READS, Read
@@ -52,7 +53,7 @@ _EVENT: Final = {
 """What an event must have; the specification says what it may have."""
 
 
-_ALL: Final = (*READS, LIST, *ANALYSES.values())
+_ALL: Final = (*READS, *findings.READS, LIST, *ANALYSES.values())
 
 
 def _refs(*statuses: int) -> dict[str, Any]:
@@ -134,7 +135,32 @@ def _answer(read: Read) -> dict[str, Any]:
 
 
 def _read_paths() -> dict[str, Any]:
-    return {re.sub(r":\w+}", "}", read.path): _read(read) for read in _ALL}
+    return {_without_types(read.path): _read(read) for read in _ALL}
+
+
+def _write(write: findings.Write) -> dict[str, Any]:
+    body = {"required": False, "content": {"application/json": {"schema": _ref(write.body.__name__)}}}
+    return {
+        "post": {
+            "tags": ["read"],
+            "summary": write.summary,
+            "description": "Needs the scope admin.",
+            "parameters": [{"name": "finding_id", "in": "path", "required": True, "schema": TEXT}],
+            "requestBody": body,
+            "responses": {
+                "200": _json("The finding as it is then", _ref(write.answer.__name__)),
+                **_refs(400, 401, 403, 404, 405, 413, 421, 501, 503),
+            },
+        }
+    }
+
+
+def _write_paths() -> dict[str, Any]:
+    return {_without_types(write.path): _write(write) for write in findings.WRITES}
+
+
+def _without_types(path: str) -> str:
+    return re.sub(r":\w+}", "}", path)
 
 
 def _own_paths() -> dict[str, Any]:
@@ -153,7 +179,7 @@ def _own_paths() -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    types = {*(read.answer for read in _ALL), Problem}
+    types = {*(read.answer for read in _ALL), *(write.body for write in findings.WRITES), Problem}
     _, schemas = msgspec.json.schema_components(
         sorted(types, key=lambda each: each.__name__), ref_template="#/components/schemas/{name}"
     )
@@ -170,6 +196,10 @@ def _schemas() -> dict[str, Any]:
     finding = schemas["Finding"]["properties"]
     del finding["values"]  # they stand side by side with the rest
     finding |= {"finding_id": {"type": "string", "format": "uuid"}, "status": TEXT}
+    kept = schemas["FindingRow"]["properties"]
+    del kept["content"]  # that of the finding, side by side with what became of it
+    schemas["FindingRow"]["properties"] = finding | kept
+    schemas["FindingRow"]["required"].remove("content")
     return schemas | {
         "Event": _EVENT,
         "Received": {
@@ -193,7 +223,7 @@ def document() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "lineagelog", "version": version("lineagelog"), "license": {"name": "Apache-2.0"}},
-        "paths": paths | _read_paths() | _own_paths(),
+        "paths": paths | _read_paths() | _write_paths() | _own_paths(),
         "components": {
             "schemas": _schemas(),
             "responses": {str(status): _json(text, _ref("Problem")) for status, text in _REFUSALS.items()},

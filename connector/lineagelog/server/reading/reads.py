@@ -23,6 +23,7 @@ from lineagelog.read import (
     Test,
 )
 from lineagelog.server.answers import Refusal
+from lineagelog.store.ledgers.finding_rows import FindingRow
 from lineagelog.store.ledgers.tokens import Grant
 
 from .query import LIMIT, PAGE, SOME_TEXT, WINDOW, Query, QueryParameter, bad, filters
@@ -101,7 +102,7 @@ def runs(reader: Reader, query: Query, grant: Grant) -> Any:
     """The runs that had an event in the window."""
     status = query.choice("status", STATUSES)
     wanted = _job_and_dataset(query, grant) | filters(query, "parent", "root") | {"within": grant.namespaces}
-    return _page(reader.runs(query.window(), **wanted, status=status, reverse=query.reverse), query)
+    return page(reader.runs(query.window(), **wanted, status=status, reverse=query.reverse), query)
 
 
 def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -109,20 +110,20 @@ def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
     status, direction = query.choice("status", STATUSES), query.choice("direction", DIRECTIONS)
     wanted = _job_and_dataset(query, grant)
     chosen: dict[str, Any] = {"status": status, "direction": direction, "within": grant.namespaces}
-    return _page(reader.run_datasets(query.window(), **wanted, **chosen, reverse=query.reverse), query)
+    return page(reader.run_datasets(query.window(), **wanted, **chosen, reverse=query.reverse), query)
 
 
 def assertions(reader: Reader, query: Query, grant: Grant) -> Any:
     """The data quality assertions reported in the window."""
     wanted = _job_and_dataset(query, grant)
     wanted["success"] = query.boolean("success")
-    return _page(reader.assertions(query.window(), **wanted, reverse=query.reverse), query)
+    return page(reader.assertions(query.window(), **wanted, reverse=query.reverse), query)
 
 
 def tests(reader: Reader, query: Query, grant: Grant) -> Any:
     """The tests reported in the window."""
     wanted = _job(query, grant) | filters(query, "status")
-    return _page(reader.tests(query.window(), **wanted, reverse=query.reverse), query)
+    return page(reader.tests(query.window(), **wanted, reverse=query.reverse), query)
 
 
 def events(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -131,7 +132,7 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
     if content and query.limit() > MAX_CONTENTS:
         raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
     wanted = _job(query, grant) | filters(query, "event_type")
-    return _page(reader.events(query.window(), **wanted, content=content, reverse=query.reverse), query)
+    return page(reader.events(query.window(), **wanted, content=content, reverse=query.reverse), query)
 
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -184,17 +185,20 @@ def unbound(grant: Grant, why: str = "this is about all of them") -> None:
         raise Refusal(403, "forbidden", f"the token is bound to namespaces, and {why}")
 
 
-def _page(listing: Listing[Any], query: Query) -> Any:
+def page(listing: Listing[Any], query: Query) -> Any:
+    """The page of a listing that the query asks for. Raises Refusal for a cursor that is none."""
     limit = query.limit()
     try:
-        page = listing.page(limit, query.text("cursor"))
+        found = listing.page(limit, query.text("cursor"))
     except InputError as problem:
         raise bad("cursor", str(problem)) from None
-    return {"items": [_plain(row) for row in page.rows], "next_cursor": page.next}
+    return {"items": [_plain(row) for row in found.rows], "next_cursor": found.next}
 
 
 def _plain(row: Struct) -> Any:
     """A row as JSON has it; an event's content stands in it as it is."""
+    if isinstance(row, FindingRow):
+        return row.document
     if not isinstance(row, EventRow):
         return row
     plain = msgspec.structs.asdict(row) | {"event_hash": row.event_hash.hex()}

@@ -24,9 +24,10 @@ from lineagelog.server.metrics import CONTENT_TYPE
 from lineagelog.server.receive import Receiver
 from lineagelog.server.waits import Waits
 from lineagelog.store import LogStore
+from lineagelog.store.ledgers.findings import Findings
 from lineagelog.store.ledgers.tokens import Grant, Scope
 
-from . import analyses, openapi, reads
+from . import analyses, findings, openapi, reads
 from .query import Query
 from .reads import Read
 
@@ -112,11 +113,12 @@ class Reading:
             "/metrics": self._metrics,
             "/openapi.json": self._openapi,
         }
-        declared = (*reads.READS, analyses.LIST)
+        declared = (*reads.READS, *findings.READS, analyses.LIST)
         return [
             *(Route(path, _labelled(path, handler), methods=["GET"]) for path, handler in own.items()),
             *(Route(read.path, self._handler(read), methods=["GET"]) for read in declared),
             Route(f"{analyses.PATH}/{{name:name}}", self._analysis, methods=["GET"]),
+            *(Route(write.path, self._writer(write), methods=["POST"]) for write in findings.WRITES),
         ]
 
     # --- reads ------------------------------------------------------------------------------------------------------
@@ -160,6 +162,28 @@ class Reading:
         except StoreError as error:
             raise not_stored(error) from error
 
+    def _writer(self, write: findings.Write) -> Handler:
+        label = write.path.replace(":name}", "}")
+
+        async def handle(request: Request) -> Reply:
+            request.state.label = label
+            body = await _body(request)
+            grant = await self._guard.admit(request.state.token, Scope.ADMIN)
+            reader, text = self._reader, request.path_params["finding_id"]
+            if reader is None:
+                raise Refusal(501, "not_available", "this server only receives")
+
+            def say() -> Reply:
+                ledger = Findings(self._store.database)
+                return json_answer(200, findings.said(write, reader, ledger, text, body, grant))
+
+            try:
+                return await self._waits.ask(self._reads, say)
+            except StoreError as error:
+                raise not_stored(error) from error
+
+        return handle
+
     async def _admit(self, request: Request) -> Grant:
         return await self._guard.admit(request.state.token, Scope.READ)
 
@@ -192,6 +216,16 @@ class Reading:
 
     async def _openapi(self, _: Request) -> Reply:
         return json_answer(200, openapi.document())
+
+
+async def _body(request: Request) -> bytes:
+    """What a person says; it is short. Raises Refusal: 413."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > findings.MAX_BODY:
+            raise Refusal(413, "too_large", f"the body is longer than {findings.MAX_BODY} bytes")
+    return bytes(body)
 
 
 def _labelled(label: str, handler: Handler) -> Handler:
