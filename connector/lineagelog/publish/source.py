@@ -1,4 +1,4 @@
-"""What is to be published now: asks the analyses over whole UTC days, and plans what they tell."""
+"""What is to be published now: what the analyses tell of whole UTC days, and the findings of recorded runs; planned."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lineagelog.analysis import Analysis
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
 from lineagelog.read.analyses import TIME_LIMIT, ask
+from lineagelog.store.ledgers.finding_rows import FindingRows
 
 from .item import PlanItem
 from .plan import plan
@@ -30,6 +31,23 @@ def wishes(
     time_limit: timedelta = TIME_LIMIT,
     incidents: bool = False,
 ) -> list[PlanItem]:
-    """What the analyses tell of the window, planned. Raises what `ask` raises."""
+    """What the analyses tell of the window, planned, and recorded findings. Raises what `ask` raises."""
     answers = [ask(database, analysis, window, as_of=as_of, time_limit=time_limit) for analysis in analyses]
-    return plan([answer.document for answer in answers], incidents=incidents)
+    return plan(with_recorded(database, [answer.document for answer in answers], window), incidents=incidents)
+
+
+def with_recorded(database: Database, documents: Sequence[dict[str, Any]], window: Window) -> list[dict[str, Any]]:
+    """The documents, and one of the recorded findings: those that are open, and those closed since the window began.
+
+    Of a finding that is recorded, what is recorded holds; one that is muted is not told.
+    """
+    rows = FindingRows(database)
+    kept = [row.document for row in rows.of_interest(window.start)]
+    told = {str(finding["finding_id"]) for document in documents for finding in document["findings"]}
+    known = {each["finding_id"] for each in kept} | rows.known(told)
+    fresh = [
+        {**each, "findings": [finding for finding in each["findings"] if str(finding["finding_id"]) not in known]}
+        for each in documents
+    ]
+    recorded = {"analysis": "", "window": {"from": window.start, "to": window.end}, "results": [], "findings": kept}
+    return [*fresh, recorded]

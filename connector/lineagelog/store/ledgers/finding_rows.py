@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Row, Select, Uuid, and_, any_, case, func, literal, or_, select, tuple_
 
 from lineagelog.analysis import Severity, Subject
 from lineagelog.postgres.database import Database
@@ -119,11 +119,19 @@ class FindingRows:
             return {(analysis, severity): number for analysis, severity, number in rows}
 
     def of_interest(self, closed_since: datetime) -> list[FindingRow]:
-        """All that are open, muted or not, and those that were closed since then."""
+        """All that are OPEN, and those that were closed since then."""
         table = self._table.c
+        is_open = and_(table.status == FindingStatus.OPEN, self._status() == FindingStatus.OPEN)
         lately = and_(table.status == FindingStatus.CLOSED, table.closed_at >= closed_since)
-        query = self._query().where(or_(table.status == FindingStatus.OPEN, lately))
+        query = self._query().where(or_(is_open, lately))
         return self._rows(query.order_by(table.last_seen, table.finding_id))
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these findings are kept."""
+        wanted = [UUID(each) for each in ids]
+        query = select(self._table.c.finding_id).where(self._table.c.finding_id == any_(literal(wanted, ARRAY(Uuid))))
+        with translated_errors(), self._engine.connect() as connection:
+            return {str(row.finding_id) for row in connection.execute(query)}
 
     # --- how it is read ---------------------------------------------------------------------------------------------
 
