@@ -353,11 +353,16 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 	nominal_start_time TIMESTAMP WITH TIME ZONE,
 	nominal_end_time TIMESTAMP WITH TIME ZONE,
 	nominal_at TIMESTAMP WITH TIME ZONE,
+	attempt BIGINT,
+	map_index BIGINT,
+	attempt_at TIMESTAMP WITH TIME ZONE,
 	last_hour TIMESTAMP WITHOUT TIME ZONE GENERATED ALWAYS AS (date_trunc('hour', last_event_time AT TIME ZONE 'UTC')) STORED,
 	is_long BOOLEAN GENERATED ALWAYS AS (last_event_time - first_event_time > interval '1 hour') STORED,
 	PRIMARY KEY (run_key)
 )
  WITH (fillfactor = 80);
+
+CREATE INDEX IF NOT EXISTS ol_run_attempt ON openlineage.ol_run (job_key, coalesce(nominal_start_time, '-infinity'::timestamptz)) WHERE attempt IS NOT NULL;
 
 CREATE INDEX IF NOT EXISTS ol_run_first ON openlineage.ol_run (first_event_time, run_key);
 
@@ -532,6 +537,16 @@ DO $migrate$ BEGIN -- to version 3: what forwarding has learnt of a target, what
     ALTER TABLE "openlineage"."ol_store" ADD COLUMN IF NOT EXISTS views TEXT;
     COMMENT ON COLUMN "openlineage"."ol_store".views IS 'hash of the views that it has (sql/views.sql)';
     UPDATE "openlineage"."ol_store" SET version = 3 WHERE id = 1;
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: facts of ol_run
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS attempt BIGINT;
+    ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS map_index BIGINT;
+    ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS attempt_at TIMESTAMP WITH TIME ZONE;
+    COMMENT ON COLUMN "openlineage"."ol_run".attempt IS 'which try of its task it is, from 1';
+    COMMENT ON COLUMN "openlineage"."ol_run".map_index IS 'which of the runs of a mapped task it is, from 0';
   END IF;
 END $migrate$;
 
@@ -964,6 +979,10 @@ COMMENT ON COLUMN openlineage.ol_run.root_run_id IS 'id of that run';
 COMMENT ON COLUMN openlineage.ol_run.nominal_start_time IS 'when it was scheduled';
 
 COMMENT ON COLUMN openlineage.ol_run.nominal_end_time IS 'when it was to be over';
+
+COMMENT ON COLUMN openlineage.ol_run.attempt IS 'which try of its task it is, from 1';
+
+COMMENT ON COLUMN openlineage.ol_run.map_index IS 'which of the runs of a mapped task it is, from 0';
 
 COMMENT ON COLUMN openlineage.ol_run.last_hour IS 'indexed in place of last_event_time, so that heartbeats stay heap-only';
 

@@ -11,8 +11,8 @@ SELECT runs.run_key, runs.run_id, runs.job_namespace, runs.job_name, runs.job_ke
   runs.governance_action, runs.governance_action_at, runs.governance_action_hash, runs.error_message,
   runs.error_message_at, runs.processing_type, runs.integration, runs.job_type, runs.processing_at, runs.producer,
   runs.producer_at, runs.parent_namespace, runs.parent_name, runs.parent_run_id, runs.root_namespace, runs.root_name,
-  runs.root_run_id, runs.parent_at, runs.nominal_start_time, runs.nominal_end_time, runs.nominal_at, runs.last_hour,
-  runs.is_long
+  runs.root_run_id, runs.parent_at, runs.nominal_start_time, runs.nominal_end_time, runs.nominal_at, runs.attempt,
+  runs.map_index, runs.attempt_at, runs.last_hour, runs.is_long
 FROM (
   SELECT openlineage.ol_run.run_key AS run_key, openlineage.ol_run.run_id AS run_id,
   openlineage.ol_run.job_namespace AS job_namespace, openlineage.ol_run.job_name AS job_name,
@@ -32,7 +32,9 @@ FROM (
   openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
   openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
   openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-  openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+  openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+  openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+  openlineage.ol_run.is_long AS is_long
   FROM openlineage.ol_run
   WHERE openlineage.ol_run.first_event_time >= :window_start::TIMESTAMP WITH TIME ZONE
     AND openlineage.ol_run.first_event_time < :window_end::TIMESTAMP WITH TIME ZONE
@@ -55,7 +57,9 @@ FROM (
   openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
   openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
   openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-  openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+  openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+  openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+  openlineage.ol_run.is_long AS is_long
   FROM openlineage.ol_run
   WHERE openlineage.ol_run.is_long
     AND openlineage.ol_run.last_hour >= date_trunc('hour', timezone('UTC', :window_start::TIMESTAMP WITH TIME ZONE))
@@ -97,7 +101,9 @@ FROM (
   openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
   openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
   openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-  openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+  openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+  openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+  openlineage.ol_run.is_long AS is_long
   FROM openlineage.ol_run
   WHERE NOT openlineage.ol_run.is_long
     AND openlineage.ol_run.first_event_time >= :window_start::TIMESTAMP WITH TIME ZONE - interval '1 hour'
@@ -161,7 +167,9 @@ WHERE openlineage.ol_run_dataset.run_key IN (
     openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
     openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
     openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-    openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+    openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+    openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+    openlineage.ol_run.is_long AS is_long
     FROM openlineage.ol_run
     WHERE openlineage.ol_run.first_event_time >= :window_start::TIMESTAMP WITH TIME ZONE
       AND openlineage.ol_run.first_event_time < :window_end::TIMESTAMP WITH TIME ZONE
@@ -184,7 +192,9 @@ WHERE openlineage.ol_run_dataset.run_key IN (
     openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
     openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
     openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-    openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+    openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+    openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+    openlineage.ol_run.is_long AS is_long
     FROM openlineage.ol_run
     WHERE openlineage.ol_run.is_long
       AND openlineage.ol_run.last_hour >= date_trunc('hour', timezone('UTC', :window_start::TIMESTAMP WITH TIME ZONE))
@@ -226,7 +236,9 @@ WHERE openlineage.ol_run_dataset.run_key IN (
     openlineage.ol_run.root_name AS root_name, openlineage.ol_run.root_run_id AS root_run_id,
     openlineage.ol_run.parent_at AS parent_at, openlineage.ol_run.nominal_start_time AS nominal_start_time,
     openlineage.ol_run.nominal_end_time AS nominal_end_time, openlineage.ol_run.nominal_at AS nominal_at,
-    openlineage.ol_run.last_hour AS last_hour, openlineage.ol_run.is_long AS is_long
+    openlineage.ol_run.attempt AS attempt, openlineage.ol_run.map_index AS map_index,
+    openlineage.ol_run.attempt_at AS attempt_at, openlineage.ol_run.last_hour AS last_hour,
+    openlineage.ol_run.is_long AS is_long
     FROM openlineage.ol_run
     WHERE NOT openlineage.ol_run.is_long
       AND openlineage.ol_run.first_event_time >= :window_start::TIMESTAMP WITH TIME ZONE - interval '1 hour'

@@ -37,13 +37,13 @@ RETURNING openlineage.ol_event.arrival;
 -- last_start_time, last_fail_time, governance_action, governance_action_at, governance_action_hash,
 -- error_message, error_message_at, processing_type, integration, job_type, processing_at, producer, producer_at,
 -- parent_namespace, parent_name, parent_run_id, root_namespace, root_name, root_run_id, parent_at,
--- nominal_start_time, nominal_end_time, nominal_at
+-- nominal_start_time, nominal_end_time, nominal_at, attempt, map_index, attempt_at
 INSERT INTO openlineage.ol_run (
   run_key, run_id, job_namespace, job_name, job_key, status, start_time, end_time, first_event_time, last_event_time,
   last_start_time, last_fail_time, governance_action, governance_action_at, governance_action_hash, error_message,
   error_message_at, processing_type, integration, job_type, processing_at, producer, producer_at, parent_namespace,
   parent_name, parent_run_id, root_namespace, root_name, root_run_id, parent_at, nominal_start_time, nominal_end_time,
-  nominal_at
+  nominal_at, attempt, map_index, attempt_at
 )
 VALUES (
   CAST(
@@ -91,7 +91,8 @@ VALUES (
   :parent_namespace::VARCHAR COLLATE "C", :parent_name::VARCHAR COLLATE "C", :parent_run_id::VARCHAR COLLATE "C",
   :root_namespace::VARCHAR COLLATE "C", :root_name::VARCHAR COLLATE "C", :root_run_id::VARCHAR COLLATE "C",
   :parent_at::TIMESTAMP WITH TIME ZONE, :nominal_start_time::TIMESTAMP WITH TIME ZONE,
-  :nominal_end_time::TIMESTAMP WITH TIME ZONE, :nominal_at::TIMESTAMP WITH TIME ZONE
+  :nominal_end_time::TIMESTAMP WITH TIME ZONE, :nominal_at::TIMESTAMP WITH TIME ZONE, :attempt::BIGINT,
+  :map_index::BIGINT, :attempt_at::TIMESTAMP WITH TIME ZONE
 )
 ON CONFLICT (run_key)
 DO UPDATE
@@ -381,6 +382,42 @@ SET status = CASE
   )
   THEN excluded.nominal_at
   ELSE openlineage.ol_run.nominal_at
+  END, attempt = CASE
+  WHEN (
+    (
+      coalesce(excluded.attempt_at, '-infinity'::timestamptz), coalesce(excluded.attempt, -1),
+      coalesce(excluded.map_index, -1)
+    ) > (
+      coalesce(openlineage.ol_run.attempt_at, '-infinity'::timestamptz), coalesce(openlineage.ol_run.attempt, -1),
+      coalesce(openlineage.ol_run.map_index, -1)
+    )
+  )
+  THEN excluded.attempt
+  ELSE openlineage.ol_run.attempt
+  END, map_index = CASE
+  WHEN (
+    (
+      coalesce(excluded.attempt_at, '-infinity'::timestamptz), coalesce(excluded.attempt, -1),
+      coalesce(excluded.map_index, -1)
+    ) > (
+      coalesce(openlineage.ol_run.attempt_at, '-infinity'::timestamptz), coalesce(openlineage.ol_run.attempt, -1),
+      coalesce(openlineage.ol_run.map_index, -1)
+    )
+  )
+  THEN excluded.map_index
+  ELSE openlineage.ol_run.map_index
+  END, attempt_at = CASE
+  WHEN (
+    (
+      coalesce(excluded.attempt_at, '-infinity'::timestamptz), coalesce(excluded.attempt, -1),
+      coalesce(excluded.map_index, -1)
+    ) > (
+      coalesce(openlineage.ol_run.attempt_at, '-infinity'::timestamptz), coalesce(openlineage.ol_run.attempt, -1),
+      coalesce(openlineage.ol_run.map_index, -1)
+    )
+  )
+  THEN excluded.attempt_at
+  ELSE openlineage.ol_run.attempt_at
   END;
 
 -- upsert_run_dataset: Record a dataset read or written by a run.

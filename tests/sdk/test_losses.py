@@ -331,7 +331,7 @@ def test_what_is_lost_is_said(dead_url: str, kind: str) -> None:
     configured({**transport, "url": dead_url}, lineagelog={"exit_timeout": 0.2})
     done = run_program(_FIFTY)
     assert done.returncode == 0
-    assert "50 events were not delivered before the end of the process, and are lost" in done.stderr
+    assert "50 events not delivered before the end of the process, and lost" in done.stderr
 
 
 def test_more_than_fits_into_memory_waits_for_room(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -376,7 +376,7 @@ def test_a_dead_http_backend_does_not_hold_the_process(dead_url: str) -> None:
     use({"type": "http", "url": dead_url}, lineagelog={"exit_timeout": 0.5})
     done = run_job("job")
     assert done.returncode == 0
-    assert done.stderr.count("were not delivered before the end of the process") == 1
+    assert done.stderr.count("not delivered before the end of the process") == 1
 
 
 def test_wait_makes_the_end_of_a_run_wait(backend: Backend) -> None:
@@ -473,7 +473,7 @@ def test_a_memory_queue_is_bounded() -> None:
     """One clear error beyond the limit."""
     queue: MemoryQueue[int] = MemoryQueue(1)
     queue.append(1)
-    with pytest.raises(SpoolError, match="1 events are waiting"):
+    with pytest.raises(SpoolError, match="1 event waiting"):
         queue.append(2)
 
 

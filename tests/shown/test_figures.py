@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from lineagelog.shown import counted, duration, size
+from lineagelog.shown import counted, duration, place, size
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,19 @@ def test_sizes(count: float, shown: str) -> None:
 def test_numbers_of_things() -> None:
     """One is not many, and thousands are set apart."""
     assert [counted(count, "runs") for count in (0, 1, 2, 12400)] == ["0 runs", "1 run", "2 runs", "12,400 runs"]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "told"),
+    [
+        ("shop", "orders", "shop/orders"),
+        ("s3://bucket", "a/b", "s3://bucket/a/b"),
+        ("hdfs://host:8020", "/a", "hdfs://host:8020/a"),
+        ("file", "/srv/a", "file:/srv/a"),
+        ("", "a", "a"),
+        (None, "/a", "/a"),
+    ],
+)
+def test_namespace_and_name_as_one(namespace: str | None, name: str, told: str) -> None:
+    """No slash comes twice."""
+    assert place(namespace, name) == told

@@ -1,5 +1,7 @@
 """Questions to a window of the log: what each asks, and what its rows amount to. `read.analyses` asks them."""
 
+from lineagelog.shown import place
+
 from .catalogue import analyses, analysis_named, parameters
 from .declaration import (
     Analysis,
@@ -15,7 +17,7 @@ from .declaration import (
     WholeNumber,
 )
 from .evidence import DatasetEvidence, Evidence, JobEvidence, each
-from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told, place
+from .finding import Finding, Insufficient, Severity, Subject, SubjectResult, Told
 from .rules import NO_RULES, Rules, SubjectRule, read_rules
 
 __all__ = [

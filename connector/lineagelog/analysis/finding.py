@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from lineagelog.event.canonical import name_key
+from lineagelog.shown import place
 
 
 class Severity(StrEnum):
@@ -45,11 +46,6 @@ _EXCESS: Final = (
     (Severity.MEDIUM, 1.5),
     (Severity.LOW, -inf),
 )
-
-
-def place(namespace: str | None, name: str) -> str:
-    """Namespace and name for people."""
-    return f"{namespace}/{name}" if namespace else name
 
 
 class Subject(Struct, frozen=True):

@@ -13,8 +13,9 @@ from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import asdict
 
 from lineagelog.errors import SettingsError
+from lineagelog.shown import place
 
-from .finding import Subject, place
+from .finding import Subject
 
 _KINDS: Final = {"job": ("job", "test"), "dataset": ("dataset", "column", "test")}
 

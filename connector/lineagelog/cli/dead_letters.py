@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lineagelog.errors import InputError
+from lineagelog.shown import counted
 
 from .command import FINDINGS, OK, command
 from .lists import Limit, Since, Until
@@ -59,7 +60,7 @@ def _list(
         rows = map(_row, _all(DeadLetters(store), wanted))
         count = print_rows(form, _COLUMNS, islice(rows, limit) if limit else rows)
     if form is Form.TABLE:
-        put(f"{count} dead letters" + (": the first ones; --limit 0 shows all" if count == limit else ""))
+        put(counted(count, "dead letters") + (": the first ones; --limit 0 shows all" if count == limit else ""))
 
 
 @command(

@@ -30,6 +30,7 @@ from lineagelog.export.snaplogic import (
     read_columns,
     read_namespaces,
 )
+from lineagelog.shown import counted
 from lineagelog.spec import validator_is_installed
 
 from .command import FINDINGS, OK, command
@@ -296,10 +297,10 @@ def _report(exported: PipelineExport, request: Request, wrote: str | None, valid
     running = f", {summary.running} running" if summary.running else ""
     tables = f"{summary.tables_read} read, {summary.tables_written} written"
     lines = [
-        f"events    {summary.events} of {summary.runs} run(s), {summary.failed} failed{running}{where}",
+        f"events    {summary.events} of {counted(summary.runs, 'runs')}, {summary.failed} failed{running}{where}",
         f"datasets  {tables}, {summary.virtual_datasets} virtual",
         f"columns   {summary.traced_columns} of {summary.columns} with origin{coverage}",
-        f"findings  {summary.warnings} warnings, {summary.notes} notes",
+        f"findings  {counted(summary.warnings, 'warnings')}, {counted(summary.notes, 'notes')}",
         f"valid     {'yes' if validated else 'not checked'}",
     ]
     put("\n".join(lines), err=to_stderr)

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from lineagelog.errors import InputError, SettingsError
-from lineagelog.shown import line_for_people
+from lineagelog.shown import counted, line_for_people
 
 from .command import ERROR, FINDINGS, OK, command
 from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put
@@ -130,7 +130,7 @@ def _status(session: Session, json: JsonLines = False, csv: Csv = False) -> int:
     for row in rows if form_of(json=json, csv=csv) is Form.TABLE else ():
         if row["gap"]:
             when = f"{row['gap_before']:%Y-%m-%dT%H:%M:%SZ}"
-            put(f"{row['target']}: {row['gap']} events before {when} were purged before they were sent")
+            put(f"{row['target']}: {counted(row['gap'], 'events')} before {when} purged before being sent")
     return FINDINGS if any(row["parked"] or row["problem"] for row in rows) else OK
 
 
@@ -145,7 +145,7 @@ def _rebase(
     if not yes:
         raise SettingsError("rebase rewrites the events' order of arrival: stop all writers, then say --yes")
     with session.store() as store:
-        put(f"rebased {Forwarding(store.database).rebase()} events")
+        put(f"rebased {counted(Forwarding(store.database).rebase(), 'events')}")
 
 
 @command(group, "forget", "lineagelog forward forget old_marquez --yes")
@@ -172,7 +172,7 @@ def _forget(
         raise InputError(f"nothing is known of a target {name!r}: see `lineagelog forward status`")
     lost = {"delivered": forgotten.delivered, "not_sent": forgotten.lag_events, "parked": forgotten.parked}
     structlog.get_logger(__name__).info("target forgotten", action="forward forget", target=name, role=who, **lost)
-    put(f"forgotten: {name}, with {forgotten.lag_events} events not sent and {forgotten.parked} parked")
+    put(f"forgotten: {name}, with {counted(forgotten.lag_events, 'events')} not sent and {forgotten.parked} parked")
     if name in session.settings.forward:
         put(f"the settings still have a section [forward.{name}]: it begins anew, and a purge waits for it")
 
@@ -335,8 +335,9 @@ def _sent_text(sent: Sent) -> str:
 
 def _survey_text(target: ForwardTarget, found: dict[str, int]) -> str:
     return (
-        f"{target.name}: would send {found['events']} events ({found['bytes']:,} bytes) to {target.shown_url}; "
-        f"filtered {found['filtered']}, too large {found['too_large']}, with masked credentials {found['redacted']}"
+        f"{target.name}: would send {counted(found['events'], 'events')} ({counted(found['bytes'], 'bytes')}) to "
+        f"{target.shown_url}; filtered {found['filtered']}, too large {found['too_large']}, "
+        f"with masked credentials {found['redacted']}"
     )
 
 

@@ -70,6 +70,7 @@ class _View:
     "lineagelog list runs --since -24h --status FAIL",
     "lineagelog list runs --job daily_orders --json | jq .error_message",
     "lineagelog list runs --root 79dfb72c-813e-5623-b672-6cda60951d07 --reverse",
+    "lineagelog list runs --since -1d --last-attempts --status FAIL",
 )
 def _runs(
     session: Session,
@@ -88,13 +89,23 @@ def _runs(
         str | None,
         typer.Option(metavar="RUN_ID", rich_help_panel=_WINDOW, help="Of all that began with that run."),
     ] = None,
+    last_attempts: Annotated[
+        bool,
+        typer.Option(
+            "--last-attempts", rich_help_panel=_WINDOW, help="Of attempts at one task the last, and what came of all."
+        ),
+    ] = False,
     reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
 ) -> None:
-    """List runs that had an event in the window."""
-    columns = ("first_event_time", "job_namespace", "job_name", "outcome", "status", "duration", "run_id")
+    """List runs that had an event in the window.
+
+    Where a producer tells attempts and the runs of a mapped task apart (Airflow), they are shown by number.
+    """
+    columns = ("first_event_time", "job_namespace", "job_name", "map_index", "attempt")
+    columns += (*(("attempts",) if last_attempts else ()), "outcome", "status", "duration", "run_id")
     _list(
         session,
         _View("runs", columns, _run_row if json or csv else _told_run_row),
@@ -107,6 +118,7 @@ def _runs(
             status=status,
             parent=parent,
             root=root,
+            last_attempts=last_attempts,
             reverse=reverse,
         ),
         (since, until, limit, form_of(json=json, csv=csv)),
@@ -323,7 +335,18 @@ def _run_row(run: Run) -> Mapping[str, Any]:
 def _told_run_row(run: Run) -> Mapping[str, Any]:
     """For people: the status only where it is not what came of the run."""
     status = run.status if run.status != run.outcome else None
-    return {**_plain_row(run), "status": status, "duration": span_of(run.duration)}
+    return {**_plain_row(run), "status": status, "duration": span_of(run.duration), "attempts": _attempts(run)}
+
+
+def _attempts(run: Run) -> str | None:
+    """What came of all attempts at a task: ``failed twice, then succeeded on try 3``."""
+    if not run.earlier_outcomes:
+        return None
+    failed = [outcome for outcome in run.earlier_outcomes if outcome == "FAIL"]
+    times = {1: "", 2: " twice"}.get(len(failed), f" {len(failed)} times")
+    before = f"failed{times}" if len(failed) == len(run.earlier_outcomes) else ", ".join(run.earlier_outcomes)
+    now = {"COMPLETE": "succeeded", "FAIL": "failed", "ABORT": "aborted"}.get(run.outcome, run.outcome)
+    return f"{before}, then {now} on try {run.attempt}"
 
 
 def _plain_event_row(event: EventRow) -> Mapping[str, Any]:

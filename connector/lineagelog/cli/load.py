@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from lineagelog.shown import counted
+
 from .command import ERROR, FINDINGS, OK, command
 from .printing import Json, print_json, put, tell
 from .session import Session
@@ -85,9 +87,9 @@ def _load_into(door: Door, paths: list[str], settings: IntakeSettings, tally: Ta
 
 def _finish(tally: Tally, progress: FileProgress, *, as_json: bool) -> int:
     if progress.skipped:
-        tell(f"passed over {progress.skipped} files that are not event files by their names")
+        tell(f"passed over {counted(progress.skipped, 'files')}: by their names no event files")
     if tally.dead > _TOLD:
-        tell(f"{tally.dead - _TOLD} more were refused: lineagelog dead-letters list")
+        tell(f"{tally.dead - _TOLD:,} more refused: lineagelog dead-letters list")
     print_json(tally.as_json() | _files(progress)) if as_json else put(tally)
     if progress.problems and not progress.files:
         return ERROR
@@ -138,6 +140,6 @@ def _progress(paths: list[str], tally: Tally, progress: FileProgress) -> Iterato
 
         def update() -> None:
             rate = tally.read / max(tally.seconds, 0.001)
-            bar.update(task, completed=progress.size, description=f"{tally.read:,} events, {rate:,.0f}/s")
+            bar.update(task, completed=progress.size, description=f"{counted(tally.read, 'events')}, {rate:,.0f}/s")
 
         yield update

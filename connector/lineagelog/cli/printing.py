@@ -37,6 +37,9 @@ _MARKS: Final = {
 _UNBROKEN: Final = frozenset(("run_id", "outcome", "status", "duration", "success", "id", "state"))
 """Columns of a table that are never broken: what people copy, and what is short."""
 
+_IF_ANY: Final = frozenset(("status", "map_index", "attempt", "attempts"))
+"""Columns of a table that are left out where no row has anything in them."""
+
 
 class Form(StrEnum):
     """How rows are printed."""
@@ -193,6 +196,7 @@ def _print_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> i
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     all_rows = list(rows)
+    columns = [name for name in columns if name not in _IF_ANY or any(row.get(name) is not None for row in all_rows)]
     for column in columns:
         is_number = any(type(row.get(column)) is int for row in all_rows)
         is_whole = column in _UNBROKEN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lineagelog.errors import InputError
-from lineagelog.shown import counted
+from lineagelog.shown import counted, place
 
 from .command import command
 from .printing import Form, Json, form_of, print_facts, print_json, print_rows, put, span_of
@@ -87,7 +87,7 @@ def _print(details: RunDetails) -> None:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    parent = "/".join(filter(None, (run.parent_namespace, run.parent_name)))
+    parent = place(run.parent_namespace, run.parent_name or "") if run.parent_name else run.parent_namespace or ""
     return {
         "run": run.run_id,
         "job": f"{run.job_namespace or '(no namespace)'}  {run.job_name}",
@@ -97,6 +97,8 @@ def _facts(run: Run) -> dict[str, Any]:
         "end": run.end_time,
         "duration": span_of(run.duration),
         "last event": run.last_event_time,
+        "attempt": run.attempt,
+        "map index": run.map_index,
         "error": run.error_message,
         "parent": f"{parent} {run.parent_run_id or ''}".strip() or None,
         "kind": " ".join(filter(None, (run.integration, run.job_type, run.processing_type))) or None,

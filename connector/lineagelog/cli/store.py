@@ -57,7 +57,7 @@ def _make_months(store: LogStore, months: int) -> None:
     from lineagelog.store.upkeep.health import make_partitions
 
     count = make_partitions(store.database, datetime.now(UTC), months + 1)
-    put(f"partitions are there for {count} months")
+    put(f"partitions are there for {counted(count, 'months')}")
 
 
 @command(group, "ddl", "lineagelog store ddl > schema.sql", "lineagelog store ddl --schema audit | psql mydb")

@@ -32,6 +32,7 @@ from .reading import (
     schema_fields,
     storage,
     tags,
+    task_attempt,
     text,
     whole,
 )
@@ -171,6 +172,15 @@ RUN: Final = (
             Fact("nominal_end_time", TIME, "when it was to be over"),
         ),
         (Place("nominalTime", None, nominal_time),),
+    ),
+    Register(
+        "attempt",
+        (
+            Fact("attempt", COUNT, "which try of its task it is, from 1"),
+            Fact("map_index", COUNT, "which of the runs of a mapped task it is, from 0"),
+        ),
+        (Place("airflow", "taskInstance", task_attempt),),
+        since=4,
     ),
 )
 """What is kept of a run."""

@@ -196,6 +196,19 @@ def _time(value: Any) -> tuple[datetime | None, str | None]:
     return time, None if zoned else "time_without_zone"
 
 
+def task_attempt(instance: Any) -> tuple[int | None, int | None] | None:
+    """Number of the try and map index of an Airflow task instance; Airflow's own index of what is not mapped is -1."""
+    if type(instance) is not dict:
+        raise UnreadableError(("not_an_object", ""))
+    found = _number(instance, "try_number", 1), _number(instance, "map_index", 0)
+    return None if found == (None, None) else found
+
+
+def _number(holder: dict[str, Any], name: str, least: int) -> int | None:
+    value = holder.get(name)
+    return value if type(value) is int and least <= value < _LONG_MAX else None
+
+
 def _unless_empty(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """None where nothing is carried. An empty text is nothing: registers that compare as equal must be equal."""
     carried = tuple([value or None for value in values])

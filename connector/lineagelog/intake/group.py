@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from lineagelog.errors import IntakeFull, LineageLogError, PartitionMissing, StoreError
 from lineagelog.event.model import Event
+from lineagelog.shown import counted
 
 from .door import Append, Item, Outcome, outcomes
 
@@ -114,7 +115,7 @@ class GroupCommit:
                 raise IntakeFull("the server is stopping", retry_after=5)
             full = self._events + len(submission.items) > self._limits.waiting and self._events > 0
             if full or (self._bytes + submission.size > self._limits.waiting_bytes and self._bytes > 0):
-                raise IntakeFull(f"{self._events} events are waiting to be stored", retry_after=1)
+                raise IntakeFull(f"{counted(self._events, 'events')} waiting to be stored", retry_after=1)
             self._queue.append(submission)
             self._events += len(submission.items)
             self._bytes += submission.size

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Uuid, bindparam, exists, literal, tuple_
+from sqlalchemy import ColumnElement, Uuid, bindparam, exists, func, literal, or_, tuple_
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.run_ids import stored_run_id
+from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
 
 from .bound import Bound
@@ -85,6 +86,24 @@ def of_family(run: Columns, parent: str | None, root: str | None) -> Conditions:
     """Runs whose parent facet names these run ids; it has them in the spelling of whoever wrote it."""
     wanted = ((run.parent_run_id, parent), (run.root_run_id, root))
     return tuple(column.in_({run_id, stored_run_id(run_id)}) for column, run_id in wanted if run_id is not None)
+
+
+def of_one_task(run: Columns, other: Columns) -> Conditions:
+    """Whether both are attempts at one task: of one job, due at one time (or, where that is not known, started by one
+    run), and of one place in a mapped task. A producer that counts attempts says so (`attempt`)."""
+    return (
+        other.job_key == run.job_key,
+        tables.due(other) == tables.due(run),
+        or_(run.nominal_start_time.is_not(None), other.parent_run_id == run.parent_run_id),
+        func.coalesce(other.map_index, -1) == func.coalesce(run.map_index, -1),
+        other.attempt.is_not(None),
+    )
+
+
+def last_attempts(schema: LogStoreSchema, run: Columns) -> Conditions:
+    """Runs that no later attempt at the same task replaces."""
+    later = schema.t(tables.RUN_TABLE).alias("later").c
+    return (~exists().where(*of_one_task(run, later), later.attempt > run.attempt),)
 
 
 def after(

@@ -48,7 +48,7 @@ def _fields(row_type: type[Struct]) -> tuple[str, ...]:
     return row_type.__struct_fields__
 
 
-_any_run: Final = _maker(Run, _fields(Run)[:-1])
+_any_run: Final = _maker(Run, _fields(Run)[:-2])
 dataset: Final = _maker(RunDataset, _fields(RunDataset))
 _any_assertion: Final = _maker(Assertion, _fields(Assertion))
 _any_test: Final = _maker(Test, _fields(Test))

@@ -25,8 +25,10 @@ from sqlalchemy import (
     true,
     tuple_,
 )
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from lineagelog.analysis import NO_RULES, Analysis, Rules
+from lineagelog.event.canonical import name_key
 from lineagelog.event.run_ids import stored_run_id
 from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
@@ -34,10 +36,10 @@ from lineagelog.store.definition import tables
 from lineagelog.store.definition.version import keep_to_version
 from lineagelog.store.ledgers.finding_rows import FindingFilter, FindingRow, FindingRows
 
-from . import making
+from . import conditions, making
 from .analyses import TIME_LIMIT, Answer, ask
 from .bound import Bound
-from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_family, of_job
+from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_family, of_job, of_one_task
 from .cursor import Key
 from .listing import Listing
 from .making import Make, utc
@@ -88,19 +90,25 @@ class Reader:
         status: str | None = None,
         parent: str | None = None,
         root: str | None = None,
+        last_attempts: bool = False,
         reverse: bool = False,
         within: Iterable[str] | None = None,
     ) -> Listing[Run]:
         """The runs that had an event in the window. ``status`` is the outcome; START: only a START is known.
 
         ``parent`` and ``root`` are ids of the run that started them, and of the one that everything began with.
+        ``last_attempts`` leaves out what a later attempt at the same task replaced, wherever that is, and gives what
+        came of it with the last one.
         """
         run = self._schema.t(tables.RUN_TABLE).c
         runs = RunFilter(self._schema, job, namespace, (dataset_name, dataset_namespace), status, Bound(within))
         wanted = (*runs.on(run), *of_family(run, parent, root))
         key = (run.first_event_time, run.run_key)
         source = _Source("runs", self._schema.runs_in_window, key, reverse=reverse)
-        return self._listing(window, source, wanted, making.run)
+        if not last_attempts:
+            return self._listing(window, source, wanted, making.run)
+        wanted += conditions.last_attempts(self._schema, run)
+        return self._listing(window, source, wanted, making.run, self._with_earlier)
 
     def run_datasets(
         self,
@@ -351,6 +359,22 @@ class Reader:
             for table in (later, mine)
         ]
         return (~exists().where(later.c.result_key == mine.c.result_key, orders[0] > orders[1]),)
+
+    def _with_earlier(self, rows: list[Run]) -> list[Run]:
+        """The same runs with the outcomes of the attempts before them."""
+        keys = {UUID(bytes=name_key(row.run_id, row.job_namespace or "", row.job_name)): row for row in rows}
+        retried = [key for key, row in keys.items() if (row.attempt or 0) > 1]
+        run, other = (self._schema.t(tables.RUN_TABLE).alias(name).c for name in ("run", "other"))
+        statement = (
+            select(
+                run.run_key,
+                func.array_agg(aggregate_order_by(other.outcome, other.attempt, other.first_event_time)),
+            )
+            .where(run.run_key.in_(retried), *of_one_task(run, other), other.attempt < run.attempt)
+            .group_by(run.run_key)
+        )
+        earlier = dict(self._execute(statement, {})) if retried else {}
+        return [structs.replace(row, earlier_outcomes=tuple(earlier.get(key, ()))) for key, row in keys.items()]
 
     def _with_content(self, rows: list[EventRow]) -> list[EventRow]:
         """The same events with their content; what a purge has taken meanwhile stays without."""

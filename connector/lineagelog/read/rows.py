@@ -61,8 +61,14 @@ class Run(Struct, frozen=True):
     root_run_id: str | None
     nominal_start_time: datetime | None
     nominal_end_time: datetime | None
+    attempt: int | None
+    """Which try of its task it is, from 1, as Airflow counts them."""
+    map_index: int | None
+    """Which of the runs of a mapped task it is, from 0."""
     duration: float | None = None
     """Seconds from ``start_time`` to ``end_time``, where both are known and in this order."""
+    earlier_outcomes: tuple[str, ...] = ()
+    """Of the attempts at the same task before it, in their order, where those were asked for."""
 
 
 class RunDataset(Struct, frozen=True):

@@ -30,6 +30,7 @@ from lineagelog.errors import InputError, SettingsError
 from lineagelog.sdk.delivery import lives, process
 from lineagelog.sdk.delivery.courier import Courier, CourierPace, MemoryQueue, TryLaterError
 from lineagelog.sdk.delivery.lives import Lives, is_owned
+from lineagelog.shown import counted
 from lineagelog.spool import DEFAULT_MAX_BYTES, Spool, SpoolReader
 
 from .events import Event, event_from_plain
@@ -247,7 +248,7 @@ def _emit_minding_pages(emit: Callable[[Event], requests.Response], event: Event
 def warn_of_loss(count: int) -> None:
     """Say at the end of the process how many events were in memory."""
     if count:
-        warn_once(f"lineage: {count} events were not delivered before the end of the process, and are lost")
+        warn_once(f"lineage: {counted(count, 'events')} not delivered before the end of the process, and lost")
 
 
 def serialized(event: Event) -> bytes:
@@ -280,11 +281,12 @@ def _later(response: requests.Response) -> TryLaterError:
 
 
 def _failed_events(response: requests.Response) -> list[dict[str, Any]]:
+    """What a backend did not take of a batch; the specification writes failed_events, OpenMetadata failedEvents."""
     try:
         answer = response.json()
     except ValueError:
         return []
-    failed = answer.get("failed_events") if isinstance(answer, dict) else None
+    failed = (answer.get("failed_events") or answer.get("failedEvents")) if isinstance(answer, dict) else None
     return [entry for entry in failed if isinstance(entry, dict)] if isinstance(failed, list) else []
 
 

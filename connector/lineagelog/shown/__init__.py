@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .controls import json_visible, one_line, visible
-from .figures import counted, duration, size
+from .figures import counted, duration, place, size
 from .names import names_a_secret
 from .secrets import MASK, mask_text, mask_url
 from .trees import mask_tree
@@ -20,6 +20,7 @@ __all__ = [
     "mask_url",
     "names_a_secret",
     "one_line",
+    "place",
     "size",
     "visible",
 ]

@@ -1,4 +1,4 @@
-"""Figures as people read them: spans of time, bytes, and how many there are of something."""
+"""Figures and names as people read them: spans of time, bytes, how many there are of something, and where it is."""
 
 from __future__ import annotations
 
@@ -41,3 +41,13 @@ def counted(count: int, plural: str) -> str:
     """How many of something: ``0 runs``, ``1 run``, ``12,400 runs``; ``plural`` ends with the s that one has not."""
     noun = plural.removesuffix("s") if count == 1 else plural
     return f"{count:,} {noun}"
+
+
+def place(namespace: str | None, name: str) -> str:
+    """Namespace and name as one: ``shop/orders``, ``s3://bucket/a``; a name that is a path goes on where it stands
+    (``hdfs://host:8020/a``), or after a colon (``file:/srv/a``)."""
+    if not namespace:
+        return name
+    if name.startswith("/"):
+        return f"{namespace}{name}" if "://" in namespace else f"{namespace}:{name}"
+    return f"{namespace}/{name}"

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Result, Severity, Subject, SubjectResult
+from lineagelog.shown import counted
 
 _LATE: Final = 3600.0
 
@@ -66,7 +67,7 @@ def explain(rows: Iterable[Arrivals], _: Given) -> Iterator[SubjectResult | Find
             Severity.HIGH,
             f"{row.events} refused: {row.reason}",
             "none",
-            f"{row.events} events were refused ({row.reason}) and wait among the dead letters",
+            f"{counted(row.events, 'events')} refused ({row.reason}), kept as dead letters",
         )
 
 
@@ -89,9 +90,10 @@ def _of_producer(row: Arrivals) -> Iterator[SubjectResult | Finding]:
         yield row.finding(
             "clock skew",
             Severity.MEDIUM,
-            f"{row.from_the_future} of {row.events} events from the future",
+            f"{row.from_the_future} of {counted(row.events, 'events')} from the future",
             "none",
-            f"{row.from_the_future} of {row.events} events bear times of after their reception: a clock is wrong",
+            f"{row.from_the_future} of {counted(row.events, 'events')} with times of after their reception: "
+            "a clock is wrong",
         )
     median, p95 = row.median_lag_seconds or 0.0, row.p95_lag_seconds or 0.0
     if p95 > _LATE >= median:  # where all are late, an older log was loaded

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Joins, Parameter, Severity, Subject, WholeNumber, each, place
 from lineagelog.event.run_ids import stored_run_id
+from lineagelog.shown import counted
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -40,7 +41,7 @@ def judge(row: Reach) -> Finding:
     else:
         subject = Subject("job", row.job_namespace or None, row.job_name)
         deed = "and wrote nothing that was not bad already"
-    runs = "1 run" if row.runs == 1 else f"{row.runs} runs"
+    runs = counted(row.runs, "runs")
     if row.other_version:
         deed += ", naming another version than the bad one"
     return Finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, Severity, Subject, each, place
+from lineagelog.shown import counted
 
 from .drift import HISTORY, METHOD, RUNS, Drift
 
@@ -66,9 +67,10 @@ def _severity(row: Feed) -> Severity:
 def _sentence(row: Feed) -> str:
     way = "by a constant" if row.source is None else f"from {row.source}"
     if row.is_new:
-        return f"{row.job} feeds {row.subject} {way}, after {row.without} runs in which it did not."
+        return f"{row.job} feeds {row.subject} {way}, after {counted(row.without, 'runs')} in which it did not."
     rest = "" if row.still_fed else "; nothing feeds it any more"
-    return f"{row.job} no longer feeds {row.subject} {way}: {row.without} runs since run {row.last_run_id}{rest}."
+    runs = counted(row.without, "runs")
+    return f"{row.job} no longer feeds {row.subject} {way}: {runs} since run {row.last_run_id}{rest}."
 
 
 ANALYSIS: Final = Analysis(

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from lineagelog.analysis.declaration import Span, WholeNumber
-from lineagelog.analysis.finding import place
+from lineagelog.shown import counted, place
 
 HISTORY: Final = Span(
     name="history",
@@ -62,7 +62,7 @@ class Drift(Struct, frozen=True, kw_only=True):
         if self.is_new:
             return {
                 "observed": f"in run {self.run_id}",
-                "expected": f"absent, as in the {self.without} runs before",
+                "expected": f"absent, as in the {counted(self.without, 'runs')} before",
                 "n": self.runs,
                 "first_seen": self.first_seen,
                 "last_seen": self.last_seen,
@@ -70,7 +70,7 @@ class Drift(Struct, frozen=True, kw_only=True):
             }
         return {
             "observed": f"missing from run {self.run_id}",
-            "expected": f"present, as in {self.present} runs",
+            "expected": f"present, as in {counted(self.present, 'runs')}",
             "n": self.runs,
             "first_seen": self.shown_at,
             "last_seen": self.shown_at,

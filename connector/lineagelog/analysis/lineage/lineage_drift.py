@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, Given, Severity, Subject, place
+from lineagelog.shown import counted
 
 from .drift import HISTORY, METHOD, RUNS, Drift
 
@@ -41,12 +42,11 @@ def _ends_of(row: Change) -> set[tuple[str, str, str]]:
 
 
 def _finding(row: Change) -> Finding:
+    runs = counted(row.without, "runs")
     if row.is_new:
-        sentence = f"{row.job} has a new {row.kind} {row.thing}, after {row.without} runs without it."
+        sentence = f"{row.job} has a new {row.kind} {row.thing}, after {runs} without it."
     else:
-        sentence = (
-            f"{row.job} no longer has the {row.kind} {row.thing}: {row.without} runs since run {row.last_run_id}."
-        )
+        sentence = f"{row.job} no longer has the {row.kind} {row.thing}: {runs} since run {row.last_run_id}."
     return Finding(
         subject=Subject("job", row.job_namespace or None, row.job_name),
         change=f"{row.change} {row.kind}",

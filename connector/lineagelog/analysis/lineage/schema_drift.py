@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from lineagelog.analysis import Analysis, Finding, Given, Severity, Subject, place
+from lineagelog.shown import counted
 
 from .drift import HISTORY
 from .types import keeps_values, normal_type
@@ -113,8 +114,8 @@ def _finding(changes: list[ColumnChange], rows: list[SchemaChange]) -> Finding:
         subject=subject,
         change="columns changed",
         detail=words,
-        observed=f"{sum(1 for _ in _columns(first.after))} columns",
-        expected=f"{sum(1 for _ in _columns(first.before))} columns, as before",
+        observed=counted(sum(1 for _ in _columns(first.after)), "columns"),
+        expected=f"{counted(sum(1 for _ in _columns(first.before)), 'columns')}, as before",
         n=max(row.n for row in rows),
         severity=Severity.HIGH if breaking else Severity.LOW,
         first_seen=min(row.first_seen for row in rows),

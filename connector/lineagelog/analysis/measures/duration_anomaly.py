@@ -13,6 +13,7 @@ from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity
 from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.deviation import Deviation, episodes, judge
 from lineagelog.analysis.words import span
+from lineagelog.shown import counted
 
 from .series import DRIFT, UNUSUAL, band, change, policy_of, unlogged, usual, worst
 
@@ -55,7 +56,7 @@ def _episode(row: Durations, episode: Sequence[Deviation]) -> Finding:
     each = worst(episode)
     took, expected = span(row.seconds[each.place]), span(unlogged(each.centre))
     way = "longer" if each.score > 0 else "shorter"
-    runs = "A run" if len(episode) == 1 else f"{len(episode)} runs"
+    runs = "A run" if len(episode) == 1 else counted(len(episode), "runs")
     which = "" if len(episode) == 1 else "at the most " if each.score > 0 else "at the least "
     ids = row.ids(one.place for one in sorted(episode, key=lambda one: -abs(one.score)))
     return Finding(

@@ -14,6 +14,7 @@ from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.deviation import Deviation, Policy, episodes, judge
 from lineagelog.analysis.maths.season import Season, group_of
 from lineagelog.analysis.words import count
+from lineagelog.shown import counted
 
 from .series import DRIFT, UNUSUAL, band, change, policy_of, unlogged, usual, worst
 
@@ -175,7 +176,7 @@ def _episode(row: Volumes, measured: _Measured, episode: Sequence[Deviation]) ->
     each = worst(episode)
     name, written = measured.name, count(measured.values[each.place])
     way = "more" if each.score > 0 else "fewer"
-    writes = "A write" if len(episode) == 1 else f"{len(episode)} writes"
+    writes = "A write" if len(episode) == 1 else counted(len(episode), "writes")
     ids = [row.run_id(measured.numbers[one.place]) for one in sorted(episode, key=lambda one: -abs(one.score))]
     return Finding(
         subject=row.subject,

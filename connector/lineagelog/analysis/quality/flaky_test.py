@@ -7,6 +7,7 @@ from typing import Final
 from lineagelog.analysis import Analysis, Evidence, Finding, Insufficient, Severity, Subject, each
 from lineagelog.analysis.lineage.drift import HISTORY
 from lineagelog.analysis.maths.proportion import Beta
+from lineagelog.shown import counted
 
 _STABLE: Final = 0.15
 """A test whose results differ from the one before no more often than this may fail for reasons of its data."""
@@ -55,7 +56,7 @@ def judge(row: Flips) -> Finding | Insufficient | None:
         change="flaky",
         detail=f"{row.kind} {row.test_type} {row.occurrence}",
         severity=Severity.MEDIUM,
-        observed=f"{row.flips} flips in {row.n} results",
+        observed=f"{counted(row.flips, 'flips')} in {counted(row.n, 'results')}",
         expected=f"no more than {100 * _STABLE:.0f} %",
         lower=0.0,
         upper=_STABLE,

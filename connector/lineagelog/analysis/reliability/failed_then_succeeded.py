@@ -6,6 +6,7 @@ from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, JobEvidence, Severity, each
 from lineagelog.analysis.lineage.drift import HISTORY
+from lineagelog.shown import counted
 
 from .words import lasting
 
@@ -21,12 +22,12 @@ class TriedAgain(JobEvidence, frozen=True, kw_only=True):
 def judge(row: TriedAgain) -> Finding:
     """One finding a job, as long as it happens. Often is: three times and one run in ten."""
     is_often = row.retried >= 3 and 10 * row.retried >= row.n
-    runs = "1 run" if row.n == 1 else f"{row.n} runs"
+    runs = counted(row.n, "runs")
     times = "once" if row.retried == 1 else f"{row.retried} times"
     return Finding(
         change="succeeded on retry",
         severity=Severity.MEDIUM if is_often else Severity.LOW,
-        observed=f"{row.failures} failures, and success on retry {times}",
+        observed=f"{counted(row.failures, 'failures')}, and success on retry {times}",
         expected="success at once",
         score=row.retried / max(row.n, 1),
         explanation=f"{row.subject} failed and succeeded on retry {times} in {runs}; the failures took "

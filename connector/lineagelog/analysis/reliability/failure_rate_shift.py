@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from lineagelog.analysis import Analysis, Finding, Insufficient, JobEvidence, Severity, each
 from lineagelog.analysis.lineage.drift import HISTORY
 from lineagelog.analysis.maths.proportion import Beta, posterior, wilson
+from lineagelog.shown import counted
 
 _BEFORE, _AFTER = 8, 5
 """Runs that there must be on either side of a shift."""
@@ -131,14 +132,14 @@ def judge(row: Days) -> Finding | Insufficient | None:
             **evidence,
             "change": "fails more often",
             "severity": Severity.HIGH if shift.rate >= 0.5 else Severity.MEDIUM,
-            "observed": f"{100 * shift.rate:.1f} % of {shift.runs} runs failed",
-            "expected": f"{100 * shift.rate_before:.1f} %, as of the {shift.runs_before} runs before",
+            "observed": f"{100 * shift.rate:.1f} % of {counted(shift.runs, 'runs')} failed",
+            "expected": f"{100 * shift.rate_before:.1f} %, as of the {counted(shift.runs_before, 'runs')} before",
             "lower": usual.lower,
             "upper": usual.upper,
             "score": -log10(max(shift.p_value, 1e-300)),
             "first_seen": since,
             "explanation": f"Since {since:%Y-%m-%d %H:%M} UTC {row.subject} fails more often: {shift.bad} of "
-            f"{shift.runs} runs failed, {shift.bad_before} of {shift.runs_before} before.",
+            f"{counted(shift.runs, 'runs')} failed, {shift.bad_before} of {shift.runs_before} before.",
         }
     )
 

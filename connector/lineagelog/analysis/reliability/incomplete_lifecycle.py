@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, JobEvidence, Severity, each, place
+from lineagelog.shown import counted
 
 
 class Broken(JobEvidence, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ _RULES: Final = {
 def judge(row: Broken) -> Finding:
     """One finding a job and rule."""
     severity, deed, expected = _RULES[row.rule]
-    runs = "1 run" if row.broken == 1 else f"{row.broken} runs"
+    runs = counted(row.broken, "runs")
     if row.rule == "shared_run_id":
         sentence = f"{' and '.join(row.jobs)} have one run id, in {runs}."
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, JobEvidence, Severity, each
+from lineagelog.shown import counted
 
 from .words import lasting
 
@@ -18,11 +19,11 @@ class Redundant(JobEvidence, frozen=True, kw_only=True):
 
 def judge(row: Redundant) -> Finding:
     """One finding a job."""
-    times = "a run" if row.redundant == 1 else f"{row.redundant} runs"
+    times = "a run" if row.redundant == 1 else counted(row.redundant, "runs")
     return Finding(
         change="redundant",
         severity=Severity.LOW,
-        observed=f"{row.redundant} of {row.n} runs",
+        observed=f"{row.redundant} of {counted(row.n, 'runs')}",
         expected="new input, or other output",
         score=row.redundant / max(row.n, 1),
         explanation=f"{row.subject} did in {times} of {row.n} what the run before had done: the same inputs, the same "

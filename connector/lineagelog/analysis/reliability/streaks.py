@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lineagelog.analysis import Evidence, Finding, Insufficient, Severity, WholeNumber
+from lineagelog.shown import counted
 
 STREAK: Final = WholeNumber(
     name="streak", meaning="How many failures in a row are a streak.", default="3", lowest=2, highest=9999
@@ -67,8 +68,8 @@ class Streak(Evidence, frozen=True, kw_only=True):
                 "expected": f"{100 * self.others_bad / max(self.others, 1):.1f} % of the other runs",
                 "upper": float(self.streak - 1),
                 "score": float(self.streak),
-                "explanation": f"{self.subject} {what} {self.streak} times in a row since run {first} {after}; "
-                f"{before}.",
+                "explanation": f"{self.subject} {what} {counted(self.streak, 'times')} in a row "
+                f"since run {first} {after}; {before}.",
                 **evidence,
                 **more,
             }

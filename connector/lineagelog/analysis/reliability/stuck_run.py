@@ -6,6 +6,7 @@ from typing import Final
 
 from lineagelog.analysis import Analysis, Finding, Insufficient, JobEvidence, Severity, Span, each
 from lineagelog.analysis.lineage.drift import HISTORY
+from lineagelog.shown import counted
 
 from .words import lasting
 
@@ -39,7 +40,7 @@ def judge(row: Stuck) -> Finding | Insufficient:
         usual, reason = "an end", "no run of the job has ended" if row.verdict == "LOST_END" else _REASON[row.verdict]
     else:
         usual, reason = f"an end within {lasting(row.p99_seconds)}, as of 99 % of its runs", _REASON[row.verdict]
-    runs = f"a run of {row.subject}" if row.stuck == 1 else f"{row.stuck} runs of {row.subject}"
+    runs = f"a run of {row.subject}" if row.stuck == 1 else f"{counted(row.stuck, 'runs')} of {row.subject}"
     verb = "has" if row.stuck == 1 else "have"
     return Finding(
         change=row.verdict,

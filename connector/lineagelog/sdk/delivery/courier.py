@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from lineagelog.backoff import pause_after
 from lineagelog.errors import SpoolBusy, SpoolError
 from lineagelog.sdk.guard import describe, warn_once
+from lineagelog.shown import counted
 
 from . import process
 
@@ -73,7 +74,7 @@ class MemoryQueue[T]:
     def append(self, record: T) -> None:
         """Keep an item. Raises SpoolError when the queue is full."""
         if self.is_full():
-            raise SpoolError(f"{self._limit} events are waiting in memory already")
+            raise SpoolError(f"{counted(self._limit, 'events')} waiting in memory already")
         self._items.append(record)
 
     @contextlib.contextmanager

@@ -50,6 +50,11 @@ _FAMILY: Final = (
     QueryParameter("parent", "Runs started by the run of this id", SOME_TEXT),
     QueryParameter("root", "All that began with the run of this id", SOME_TEXT),
 )
+_LAST: Final = QueryParameter(
+    "last_attempts",
+    "Of attempts at one task only the last, with the outcomes of those before it",
+    {"type": "boolean", "default": False},
+)
 _RUN_ID: Final = QueryParameter(
     "run_id", "Run id, with any characters: all that is known of this run; beside it only limit and content", SOME_TEXT
 )
@@ -102,6 +107,7 @@ def runs(reader: Reader, query: Query, grant: Grant) -> Any:
     """The runs that had an event in the window."""
     status = query.choice("status", STATUSES)
     wanted = _job_and_dataset(query, grant) | filters(query, "parent", "root") | {"within": grant.namespaces}
+    wanted["last_attempts"] = query.boolean("last_attempts") or False
     return page(reader.runs(query.window(), **wanted, status=status, reverse=query.reverse), query)
 
 
@@ -225,7 +231,7 @@ RUNS: Final = Read(
     summary="Runs of a window, oldest or newest first; with run_id: one run",
     ask=runs,
     answer=Run,
-    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, *_FAMILY, _RUN_ID, *PAGE),
+    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, *_FAMILY, _LAST, _RUN_ID, *PAGE),
     is_paged=True,
     may_miss=True,
     instead=("run_id", RUN),

@@ -23,6 +23,7 @@ from lineagelog.server.limits import Limits
 from lineagelog.server.metrics import CONTENT_TYPE
 from lineagelog.server.receive import Receiver
 from lineagelog.server.waits import Waits
+from lineagelog.shown import counted
 from lineagelog.store import LogStore
 from lineagelog.store.ledgers.findings import Findings
 from lineagelog.store.ledgers.tokens import Grant, Scope
@@ -205,7 +206,7 @@ class Reading:
             detail = error.plain if isinstance(error, StoreError) else str(error)
             raise Refusal(503, "database", detail, retry_after=RETRY_UNAVAILABLE) from None
         if waiting >= limit:
-            raise Refusal(503, "overloaded", f"{waiting} events are waiting to be stored", retry_after=1)
+            raise Refusal(503, "overloaded", f"{counted(waiting, 'events')} waiting to be stored", retry_after=1)
         return json_answer(200, {"status": "ready", "store_version": version, "waiting": waiting, "max_waiting": limit})
 
     async def _metrics(self, request: Request) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -11,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Computed,
     Double,
     Identity,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     Text,
     Uuid,
     func,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
@@ -159,6 +162,12 @@ def _event(metadata: MetaData) -> None:
     Index("ol_event_arrival", table.c.arrival_xid, table.c.arrival)
 
 
+def due(run: Any) -> ColumnElement[datetime]:
+    """When a run of ol_run was scheduled, for comparison: never where that is not known."""
+    never: ColumnElement[datetime] = literal_column("'-infinity'::timestamptz", Time)
+    return func.coalesce(run.nominal_start_time, never)
+
+
 def _run(metadata: MetaData) -> None:
     table = Table(
         RUN_TABLE,
@@ -202,6 +211,8 @@ def _run(metadata: MetaData) -> None:
     Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
     Index("ol_run_run_id", table.c.run_id)
     Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+    # other attempts of its task are looked up by this; empty where no producer counts attempts
+    Index("ol_run_attempt", table.c.job_key, due(table.c), postgresql_where=table.c.attempt.is_not(None))
     # what sql/views.sql asks of SnapLogic's runs; both are empty where there are none
     of_snaplogic = text("lower(job_namespace) = 'snaplogic'")
     execution = text("(CASE WHEN parent_name IS NULL THEN run_id ELSE coalesce(parent_run_id, run_id) END)")
