@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -192,6 +194,30 @@ def test_nobody_waits_for_analyses(store: LogStore) -> None:
             thread.join(60)
     reading.dispose()
     assert answers == [503] * len(threads)
+
+
+@pytest.mark.usefixtures("endless")
+@pytest.mark.parametrize("waiting", [0, 3])
+def test_an_analysis_whose_client_has_gone_is_cancelled(serve: Serve, store: LogStore, waiting: int) -> None:
+    """The statement ends in the database, and those that waited behind it are never begun."""
+    address = urlsplit(serve())
+    with connect(store.database.url, autocommit=True) as other, ExitStack() as clients:
+
+        def sleeping() -> int:
+            return len(other.execute(SLEEPING, (store.engine.url.database,)).fetchall())
+
+        def ask() -> socket.socket:
+            client = clients.enter_context(socket.create_connection((address.hostname, address.port)))
+            client.sendall(b"GET /api/v1/analyses/lineage_drift HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return client
+
+        asking = [ask() for _ in range(1 + waiting)]
+        wait_until(lambda: sleeping() == min(1 + waiting, 2))
+        for client in asking[1:] + asking[:1]:
+            client.close()
+        wait_until(lambda: sleeping() == 0)
+        ask()
+        wait_until(lambda: sleeping() == 1)  # there is room again
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from lineagelog.server import Limits
+from lineagelog.server.limits import HEAD_BYTES
 from tests.support import PATIENCE
 
 from .client import BATCH, LINEAGE, count, encoded, event, request, rows, zipped
@@ -94,6 +95,26 @@ def test_offer_of_another_protocol_is_declined(store: LogStore, url: str, chunke
     assert (count(store), count(store, "ol_dead_letter")) == (1, 0)
 
 
+def test_many_requests_in_one_piece(store: LogStore, url: str) -> None:
+    """More of them than the bytes of one head: each is answered, in order."""
+    one = b"".join(head(f"Content-Length: {len(encoded(n))}") + encoded(n) for n in range(20))
+    checks = head(f"X-Filler: {'a' * 7000}", method="GET", path="/healthz") * 40
+    assert len(checks) > 3 * HEAD_BYTES
+    end = head("Connection: close", method="GET", path="/nothing")
+    answer = talk(url, one + checks + end, to_end=True)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", answer) == [b"201"] * 20 + [b"200"] * 40 + [b"404"]
+    assert count(store) == 20
+
+
+@pytest.mark.parametrize("before", [0, 1, 9])
+def test_a_head_is_bounded_wherever_it_begins(url: str, before: int) -> None:
+    """Also behind others in the same piece, which are answered up to the one that is being answered."""
+    checks = head(method="GET", path="/healthz") * before
+    answer = talk(url, checks + head(f"X-Filler: {'a' * (HEAD_BYTES + 32 * 1024)}", method="GET"), to_end=True)
+    *answered, last = re.findall(rb"HTTP/1.1 (\d+) ", answer)
+    assert (last, set(answered) <= {b"200"}, len(answered) >= before - 1) == (b"400", True, True)
+
+
 @pytest.mark.parametrize("request_line", ["GET /healthz", "CONNECT x:1", "CONNECT /healthz"])
 def test_upgrade_without_body_and_connect(url: str, request_line: str) -> None:
     """An offer in a request without a body is passed over; the server is no proxy."""
@@ -108,6 +129,19 @@ def test_trailers_are_no_headers(store: LogStore, url: str) -> None:
     trailers = b"Content-Type: text/xml\r\nContent-Encoding: br\r\nX-Api-Key: none\r\n"
     chunked = b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, trailers)
     assert talk(url, head("Transfer-Encoding: chunked") + chunked).startswith(b"HTTP/1.1 201 ")
+    assert count(store) == 1
+
+
+def test_trailers_are_bounded(store: LogStore, url: str) -> None:
+    """Some are read over, endless ones end the connection; so does one that has no end."""
+    body = encoded(1)
+    chunked = head("Transfer-Encoding: chunked") + b"%x\r\n%s\r\n0\r\n" % (len(body), body)
+    some = b"".join(b"X-Trailer-%d: %s\r\n" % (n, b"a" * 8000) for n in range(6))
+    assert talk(url, chunked + some + b"\r\n").startswith(b"HTTP/1.1 201 ")
+    for endless in ([b"X-Trailer: " + b"a" * 8000 + b"\r\n"] * 40, [b"X-Trailer: ", *[b"a" * 8000] * 40]):
+        answer = talk(url, chunked, *endless, to_end=True)
+        assert answer.startswith(b"HTTP/1.1 400 ") or answer == b""
+    assert request(url, "/healthz").status == 200
     assert count(store) == 1
 
 

@@ -3,6 +3,7 @@
 from .listing import MAX_PAGE, Listing
 from .reader import Reader
 from .rows import Assertion, EventRow, EventSummary, Page, Run, RunDataset, RunDetails, Test, Window
+from .script import Stop
 from .status import Count, Lag, Partition, Status
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RunDataset",
     "RunDetails",
     "Status",
+    "Stop",
     "Test",
     "Window",
 ]

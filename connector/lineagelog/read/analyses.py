@@ -16,7 +16,7 @@ from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
 
 from .rows import Window
-from .script import raw_events, run_script
+from .script import Stop, raw_events, run_script
 
 TIME_LIMIT: Final = timedelta(minutes=5)
 
@@ -62,13 +62,15 @@ def ask(
     as_of: datetime | None = None,
     rules: Rules = NO_RULES,
     time_limit: timedelta = TIME_LIMIT,
+    stop: Stop | None = None,
 ) -> Answer:
     """Ask a question about a window of the log.
 
     ``values`` by the names of the analysis' parameters; the others have their defaults. ``as_of`` is the clock by which
     something is late, the window's end by default; ``rules`` are what the settings say of single jobs and datasets.
     Raises InputError for a parameter that the analysis does not have
-    and for a value that it cannot use, AnalysisStopped after the time limit, StoreUnavailable and StoreNotCreated.
+    and for a value that it cannot use, AnalysisStopped after the time limit or by ``stop``, StoreUnavailable and
+    StoreNotCreated.
     """
     if analysis.is_as_of_its_end and as_of not in (None, window.end):
         raise InputError(f"as_of of {analysis.name} is the end of the window, as Egeria has it, and no other time")
@@ -79,7 +81,7 @@ def ask(
         values=analysis.values(values or {}),
         rules=rules.of_analysis(analysis.name),
     )
-    return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, time_limit))
+    return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, time_limit, stop))
 
 
 def ask_new(
@@ -103,11 +105,16 @@ def ask_new(
 
 
 def _judged(
-    database: Database, analysis: Analysis[Any], given: Given, arrived: Arrived, time_limit: timedelta
+    database: Database,
+    analysis: Analysis[Any],
+    given: Given,
+    arrived: Arrived,
+    time_limit: timedelta,
+    stop: Stop | None = None,
 ) -> Judgement:
     settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     try:
-        with _rows(database, analysis, given, arrived, settings) as rows:
+        with _rows(database, analysis, given, arrived, settings, stop or Stop()) as rows:
             return analysis.judge(rows, given)
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
@@ -118,16 +125,21 @@ def _judged(
 
 @contextmanager
 def _rows(
-    database: Database, analysis: Analysis[Any], given: Given, arrived: Arrived, settings: Mapping[str, str]
+    database: Database,
+    analysis: Analysis[Any],
+    given: Given,
+    arrived: Arrived,
+    settings: Mapping[str, str],
+    stop: Stop,
 ) -> Iterator[Iterable[Any]]:
     """From the digest by its SQL, or from the raw events."""
     if analysis.from_events is not None and given.values.get("history") == "events":
-        with raw_events(database, given.start, given.end, settings) as events:
+        with raw_events(database, given.start, given.end, settings, stop) as events:
             yield analysis.from_events(events)
         return
     times = {"from": given.start, "to": given.end, "as_of": given.as_of}
     variables = {**{name: time.isoformat() for name, time in times.items()}, **arrived.variables, **given.values}
-    with run_script(database, sql_text(analysis.script), variables, settings) as found:
+    with run_script(database, sql_text(analysis.script), variables, settings, stop) as found:
         yield (convert({name: _plain(value) for name, value in row.items()}, analysis.row) for row in found)
 
 

@@ -45,6 +45,7 @@ from .listing import Listing
 from .making import Make, utc
 from .rows import Assertion, EventRow, EventSummary, Run, RunDataset, RunDetails, Test, Window
 from .run_datasets import RunDatasets
+from .script import Stop
 from .status import Status, read_status
 
 CONTENT_BYTES: Final = 1 << 20
@@ -269,9 +270,10 @@ class Reader:
         as_of: datetime | None = None,
         rules: Rules = NO_RULES,
         time_limit: timedelta = TIME_LIMIT,
+        stop: Stop | None = None,
     ) -> Answer:
         """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
-        return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit)
+        return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit, stop=stop)
 
     def findings(self, wanted: FindingFilter, *, reverse: bool = False) -> Listing[FindingRow]:
         """What recorded runs of analyses found, seen longest ago first."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from typing import Any, Final, cast
 
+import psycopg
 from psycopg import errors as pg
 from psycopg import pq, sql
 from psycopg.rows import dict_row
@@ -26,6 +28,8 @@ _AT_ONCE: Final = 100 if pq.version() >= 170000 else 1
 """Rows that are asked of the connection at a time; libpq 17 gives several."""
 _SAME_FOR_ALL: Final = {"timezone": "UTC", "extra_float_digits": "1", "bytea_output": "hex"}
 """Whatever the role or the database has set: results do not depend on it."""
+_PATIENCE: Final = 5.0
+"""Seconds that a statement may take to be cancelled."""
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _RAW_EVENTS: Final = """
@@ -41,18 +45,49 @@ def variables(script: str) -> frozenset[str]:
     return frozenset(_VARIABLE.findall(_COMMENT.sub("", script)))
 
 
+class Stop:
+    """Lets another thread end a question: the statement that runs for it is cancelled, a later one is not begun."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._is_asked = False
+
+    def now(self) -> None:
+        """End it; returns when PostgreSQL was told."""
+        with self._lock:  # the connection stays that question's own until then
+            self._is_asked = True
+            if self._connection is not None:
+                with suppress(psycopg.Error):
+                    self._connection.cancel_safe(timeout=_PATIENCE)
+
+    @contextmanager
+    def ends(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+        """While this lasts, what runs on the connection can be ended. Raises AnalysisStopped where it is ended."""
+        with self._lock:
+            if self._is_asked:
+                raise AnalysisStopped("nobody waits for the answer")
+            self._connection = connection
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._connection = None
+
+
 @contextmanager
 def run_script(
     database: Database,
     script: str,
     values: Mapping[str, str],
     settings: Mapping[str, str] | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """The rows of the one statement in ``script``, read in a transaction that can only read, one after the other.
 
     ``values``: a text for each variable; the script casts them. ``settings`` of PostgreSQL hold for the statement.
-    No more than a few rows are in memory at once. Raises AnalysisStopped after its statement_timeout, StoreUnavailable,
-    StoreNotCreated, StoreTooOld, and KeyError for a variable without a value.
+    No more than a few rows are in memory at once. Raises AnalysisStopped after its statement_timeout or by ``stop``,
+    StoreUnavailable, StoreNotCreated, StoreTooOld, and KeyError for a variable without a value.
     """
     keep_to_version(database)
     text = _VARIABLE.sub(r"%(\1)s", _COMMENT.sub("", script).replace("%", "%%"))
@@ -60,7 +95,11 @@ def run_script(
     # quoted as one name: set_config would take a comma in it for a list
     path = sql.Identifier(database.schema).as_string()
     chosen = {"search_path": f"pg_catalog, {path}, pg_temp", **_SAME_FOR_ALL, **(settings or {})}
-    with translated_errors(), driver_connection(database.engine) as connection:
+    with (
+        translated_errors(),
+        driver_connection(database.engine) as connection,
+        (stop or Stop()).ends(connection),
+    ):
         connection.execute("SET TRANSACTION READ ONLY")
         calls = ", ".join(["set_config(%s, %s, true)"] * len(chosen))
         connection.execute(f"SELECT {calls}".encode(), [part for setting in chosen.items() for part in setting])
@@ -75,7 +114,7 @@ def run_script(
 
 @contextmanager
 def raw_events(
-    database: Database, start: datetime, end: datetime, settings: Mapping[str, str]
+    database: Database, start: datetime, end: datetime, settings: Mapping[str, str], stop: Stop | None = None
 ) -> Iterator[Iterable[RawEvent]]:
     """The run events from ``start`` to ``end``, both included, by times that are rounded down to milliseconds.
 
@@ -83,7 +122,7 @@ def raw_events(
     """
     beyond = min(_floor(end), datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
     bounds = {"from": _floor(start).isoformat(), "beyond": beyond.isoformat()}
-    with run_script(database, _RAW_EVENTS, bounds, settings) as rows:
+    with run_script(database, _RAW_EVENTS, bounds, settings, stop) as rows:
         yield (RawEvent(row["event_time"].astimezone(UTC), row["content"].encode()) for row in rows)
 
 

@@ -26,6 +26,8 @@ from .app import App
 from .limits import HEAD_BYTES
 
 STOP_SECONDS: Final = 30
+_PIECE: Final = 16 * 1024
+"""Bytes that are parsed at a time."""
 _SWITCH_INTERVAL: Final = 0.0005
 """Seconds after which a thread that computes hands over to the event loop; Python's own 5 ms are an eternity here."""
 
@@ -33,12 +35,16 @@ _log = structlog.get_logger(__name__)
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with what it has not: bounds on the time and size of request heads, trailers that are no
-    headers, and the body of a request that offers another protocol (Java's own client offers h2c in every request)."""
+    """uvicorn's protocol, with what it has not: bounds on the time and size of request heads and trailers, and on the
+    requests that wait on one connection; trailers that are no headers; and the body of a request that offers another
+    protocol (Java's own client offers h2c in every request)."""
 
     receiving_since: float | None = None
     in_head = True
-    head_bytes = 0
+    _bare_bytes = 0
+    """Since a message began, or brought a part of its body: of a head or of trailers, which the parser collects."""
+    _waiting = b""
+    """What came after a request that waits for the answer to the one before."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -46,35 +52,55 @@ class _Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            self._decline_upgrade(data[offer.args[0] :])
-            return
-        except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
-            return
-        if self.in_head:
-            self.head_bytes += len(data)
-            if self.head_bytes > HEAD_BYTES and not self.transport.is_closing():
+        self._feed(self._waiting + data if self._waiting else data)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._waiting:
+            self._feed(self._waiting)
+
+    def _feed(self, data: bytes) -> None:
+        """Parse up to the first request that has to wait; in pieces, since a read may hold many heads."""
+        start = 0
+        while start < len(data) and not self.pipeline and not self.transport.is_closing():
+            piece = data[start : start + _PIECE]
+            start += len(piece)
+            self._bare_bytes += len(piece)
+            self._waiting = data[start:]
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserUpgrade as offer:
+                self._decline_upgrade(piece[offer.args[0] :] + self._waiting)
+                return
+            except httptools.HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+                return
+            if self._bare_bytes > HEAD_BYTES and not self.transport.is_closing():
                 self.send_400_response("The request's headers are too large.")
+        self._waiting = data[start:]
+        if self._waiting:
+            self.flow.pause_reading()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.receiving_since = self.loop.time()
-        self.in_head, self.head_bytes = True, 0
+        self.in_head, self._bare_bytes = True, 0
+
+    def on_body(self, body: bytes) -> None:
+        self._bare_bytes = 0
+        super().on_body(body)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.in_head:  # else a trailer, which must not pass for a header
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self.in_head = False
+        self.in_head, self._bare_bytes = False, 0
         if not self.parser.should_upgrade():
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self.receiving_since = None
+        self.receiving_since, self._bare_bytes = None, 0
         if not self.parser.should_upgrade():
             super().on_message_complete()
 
@@ -88,11 +114,12 @@ class _Protocol(HttpToolsProtocol):
         head += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._waiting = b""
         self.data_received(b"\r\n".join(head) + b"\r\n\r\n" + rest)
 
     def is_stuck(self, before: float) -> bool:
         """Whether a head, or a body that nobody reads any more, has been coming in since before that time."""
-        if self.receiving_since is None or self.receiving_since > before:
+        if self.receiving_since is None or self.receiving_since > before or self.pipeline:
             return False
         return self.in_head or self.cycle is None or self.cycle.response_complete
 

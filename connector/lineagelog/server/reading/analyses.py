@@ -92,7 +92,7 @@ def _ask(analysis: Analysis[Any], reader: Reader, query: Query, grant: Grant) ->
     limit = timedelta(seconds=query.limits.analysis_time)
     try:
         return reader.ask(
-            analysis, window, values, as_of=as_of, rules=query.limits.analysis_rules, time_limit=limit
+            analysis, window, values, as_of=as_of, rules=query.limits.analysis_rules, time_limit=limit, stop=query.stop
         ).document
     except InputError as problem:  # of several parameters together
         name = analysis.one_of[0] if analysis.one_of else "as_of" if analysis.is_as_of_its_end else None

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct, field
 
 from lineagelog.errors import InputError
-from lineagelog.read import Window
+from lineagelog.read import Stop, Window
 from lineagelog.read.period import ALWAYS, parse_instant, parse_start
 from lineagelog.server.answers import Refusal
 from lineagelog.server.limits import Limits
@@ -59,6 +59,8 @@ class Query:
             raise Refusal(400, "bad_parameter", "the query string cannot be read", parameter="?") from None
         self.given: dict[str, str] = {}
         self.limits = limits
+        self.stop = Stop()
+        """Ends what is asked, where nobody waits for it any more."""
         for name, value in pairs:
             if "\0" in value:
                 raise bad(name, "must not hold NUL")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,9 @@ _UNRESERVED: Final = re.compile(
     r"(?<!%)(?<!%[0-9A-Fa-f])%(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])", re.IGNORECASE
 )
 """Encoded letters, digits, ``-._~``: RFC 3986 takes them for themselves."""
+
+_NOBODY: Final = Reply(499, (), b"")
+"""Goes nowhere, and into the metrics: the client has closed the connection."""
 
 type Handler = Callable[[Request], Awaitable[Reply]]
 
@@ -147,9 +151,24 @@ class Reading:
         query.only(*read.accepted)
         if not read.is_analysis:
             return await self._in_thread(read, query, grant)
+        answering = asyncio.ensure_future(self._analyse(read, query, grant))
+        leaving = asyncio.ensure_future(_has_left(request))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            return answering.result() if answering.done() else _NOBODY
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+    async def _analyse(self, read: Read, query: Query, grant: Grant) -> Reply:
+        """The answer; where nobody waits for it any more, the database is told to stop."""
         await self._waits.wait(asyncio.ensure_future(self._analysing.acquire()))
         try:
             return await self._in_thread(read, query, grant, self._limits.analysis_time + self._limits.answer_timeout)
+        except (asyncio.CancelledError, Refusal):
+            with contextlib.suppress(RuntimeError):  # the threads of a stopping server are ended
+                self._looks.submit(query.stop.now)
+            raise
         finally:
             self._analysing.release()
 
@@ -227,6 +246,12 @@ async def _body(request: Request) -> bytes:
         if len(body) > findings.MAX_BODY:
             raise Refusal(413, "too_large", f"the body is longer than {findings.MAX_BODY} bytes")
     return bytes(body)
+
+
+async def _has_left(request: Request) -> None:
+    """Returns when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _labelled(label: str, handler: Handler) -> Handler:
