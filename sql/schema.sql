@@ -362,8 +362,6 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 )
  WITH (fillfactor = 80);
 
-CREATE INDEX IF NOT EXISTS ol_run_attempt ON openlineage.ol_run (job_key, coalesce(nominal_start_time, '-infinity'::timestamptz)) WHERE attempt IS NOT NULL;
-
 CREATE INDEX IF NOT EXISTS ol_run_first ON openlineage.ol_run (first_event_time, run_key);
 
 CREATE INDEX IF NOT EXISTS ol_run_job ON openlineage.ol_run (job_key, first_event_time);
@@ -673,6 +671,8 @@ DO $migrate$ BEGIN -- to version 4: what was found
 END $migrate$;
 
 CREATE INDEX IF NOT EXISTS ol_assertion_result ON openlineage.ol_assertion (result_key, event_time);
+
+CREATE INDEX IF NOT EXISTS ol_run_attempt ON openlineage.ol_run (job_key, coalesce(nominal_start_time, '-infinity'::timestamptz)) WHERE attempt IS NOT NULL;
 
 CREATE INDEX IF NOT EXISTS ol_run_dataset_run_key ON openlineage.ol_run_dataset (run_key);
 

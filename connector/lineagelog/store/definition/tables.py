@@ -212,7 +212,8 @@ def _run(metadata: MetaData) -> None:
     Index("ol_run_run_id", table.c.run_id)
     Index("ol_run_job", table.c.job_key, table.c.first_event_time)
     # other attempts of its task are looked up by this; empty where no producer counts attempts
-    Index("ol_run_attempt", table.c.job_key, due(table.c), postgresql_where=table.c.attempt.is_not(None))
+    counted = table.c.attempt.is_not(None)
+    Index("ol_run_attempt", table.c.job_key, due(table.c), postgresql_where=counted, info=_LATER)
     # what sql/views.sql asks of SnapLogic's runs; both are empty where there are none
     of_snaplogic = text("lower(job_namespace) = 'snaplogic'")
     execution = text("(CASE WHEN parent_name IS NULL THEN run_id ELSE coalesce(parent_run_id, run_id) END)")
