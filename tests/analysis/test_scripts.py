@@ -15,7 +15,7 @@ from lineagelog.read.analyses import ask as ask_store
 from lineagelog.read.script import run_script, variables
 from lineagelog.resources import sql_text
 from lineagelog.store import Database, open_engine
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 from .support import ask, dataset, day, load, run, window
 
@@ -54,7 +54,7 @@ def test_psql_runs_the_script_as_it_is(store: LogStore, store_url: str, postgres
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"\(\d+ rows?\)", done.stdout)

@@ -186,5 +186,7 @@ def test_only_serve_needs_the_server(arguments: list[str], store_url: str) -> No
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     environment = os.environ | {"LINEAGELOG_DATABASE": store_url}
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, env=environment, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, env=environment, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr

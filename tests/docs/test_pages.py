@@ -104,7 +104,7 @@ def test_the_readme_looks_at_the_examples(database_url: str) -> None:
         words = shlex.split(line)
         environment = os.environ | {"LINEAGELOG_DATABASE": database_url}
         done = subprocess.run(
-            [COMMAND, *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+            [COMMAND, *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE
         )
         expected = 1 if words[1] == "doctor" else 0  # the tests' server has durability off
         assert (expected, True) == (done.returncode, len(done.stdout.splitlines()) > 0), (line, done)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -13,7 +12,7 @@ from structlog.testing import capture_logs
 from lineagelog.service.background import Background, Task
 from lineagelog.store import Database, open_engine
 from lineagelog.store.ledgers.leadership import Leadership
-from tests.support import connect
+from tests.support import connect, wait_until
 
 type Make = Callable[..., Background]
 LEADERS = """
@@ -46,14 +45,6 @@ class Broken:
 
     def run(self, stop: threading.Event) -> None:
         raise ZeroDivisionError("of postgresql://me:hunter2@h/x")
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for what other threads do."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.02)
 
 
 def figures(background: Background) -> dict[tuple[str, ...], float]:
@@ -90,14 +81,14 @@ def test_one_leads_and_another_follows_it(make: Make) -> None:
     first, second = make(task), make(task, other)
     with started(second):
         with started(first):
-            until(lambda: second.led == {"count", "other"} or (first.led, second.led) == ({"count"}, {"other"}))
+            wait_until(lambda: second.led == {"count", "other"} or (first.led, second.led) == ({"count"}, {"other"}))
             (leader,) = [each for each in (first, second) if "count" in each.led]
             follower = second if leader is first else first
             for _ in range(3):  # looks of the follower
-                until(lambda: task.at_work == 1)
+                wait_until(lambda: task.at_work == 1)
                 assert figures(follower)["lineagelog_task_leads", "count"] == 0
             assert figures(leader)["lineagelog_task_leads", "count"] == 1
-        until(lambda: second.led == {"count", "other"})
+        wait_until(lambda: second.led == {"count", "other"})
     assert (task.most, task.at_work, other.runs) == (1, 0, 1)
 
 
@@ -106,11 +97,11 @@ def test_a_leader_that_is_cut_off_steps_down(make: Make, database_url: str) -> N
     task = Counted()
     first, second = make(task), make(task)
     with started(first), started(second):
-        until(lambda: task.at_work == 1)
+        wait_until(lambda: task.at_work == 1)
         with connect(database_url, autocommit=True) as connection:
             connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({LEADERS}) l")
-        until(lambda: task.runs >= 2 and task.at_work == 1)
-        until(lambda: len(first.led | second.led) == 1 and not first.led & second.led)
+        wait_until(lambda: task.runs >= 2 and task.at_work == 1)
+        wait_until(lambda: len(first.led | second.led) == 1 and not first.led & second.led)
         assert not any(figures(each).get(("lineagelog_task_failures", "count")) for each in (first, second))
     assert task.at_work == 0
 
@@ -118,13 +109,13 @@ def test_a_leader_that_is_cut_off_steps_down(make: Make, database_url: str) -> N
 def test_a_task_that_fails_is_left_to_others(make: Make) -> None:
     """It may be this machine's fault. The metrics tell, the log says so once and without credentials."""
     with capture_logs() as logs, started(make(Broken(), Counted("other"))) as first:
-        until(lambda: figures(first).get(("lineagelog_task_failures", "count", "ZeroDivisionError")))
-        until(lambda: figures(first)["lineagelog_task_failing", "count"] == 1)
-        until(lambda: first.led == {"other"})  # which may take its lock after the first has failed
+        wait_until(lambda: figures(first).get(("lineagelog_task_failures", "count", "ZeroDivisionError")))
+        wait_until(lambda: figures(first)["lineagelog_task_failing", "count"] == 1)
+        wait_until(lambda: first.led == {"other"})  # which may take its lock after the first has failed
         assert figures(first)["lineagelog_task_failing", "other"] == 0
         with started(make(Counted())) as second:
-            until(lambda: second.led == {"count"})
-            until(lambda: figures(first)["lineagelog_task_failing", "count"] == 0)
+            wait_until(lambda: second.led == {"count"})
+            wait_until(lambda: figures(first)["lineagelog_task_failing", "count"] == 0)
     failed = [line for line in logs if line["event"] == "task failed"]
     assert [line["task"] for line in failed] == ["count"]
     assert "ZeroDivisionError: of postgresql://me:***@h/x" in failed[0]["error"]
@@ -135,7 +126,7 @@ def test_behind_a_pooler_of_transactions_nothing_runs(make: Make, database_url: 
     task = Counted()
     pooled = f"{database_url}&pooling=transaction"
     with capture_logs() as logs, started(make(task, Counted("other"), url=pooled)) as background:
-        until(lambda: figures(background)["lineagelog_task_failing", "count"] == 1)
+        wait_until(lambda: figures(background)["lineagelog_task_failing", "count"] == 1)
     (line,) = [line for line in logs if line["event"] == "tasks do not run"]
     assert (line["tasks"], "needs session pooling" in line["error"]) == (["count", "other"], True)
     assert task.runs == 0
@@ -145,7 +136,7 @@ def test_a_database_that_is_away_is_waited_for(make: Make, database_url: str) ->
     """Nothing runs meanwhile, and a stop does not wait for it."""
     task = Counted()
     with capture_logs() as logs, started(make(task, url=database_url.replace("port=5432", "port=1"))) as background:
-        until(lambda: figures(background)["lineagelog_task_failing", "count"] == 1)
+        wait_until(lambda: figures(background)["lineagelog_task_failing", "count"] == 1)
     assert [line["event"] for line in logs] == ["tasks wait"]
     assert task.runs == 0
 

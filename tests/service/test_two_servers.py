@@ -6,27 +6,17 @@ import json
 import re
 import signal
 import subprocess
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.forward.receiver import receiving
-from tests.support import encode, event, run_process, serve_process
+from tests.support import PATIENCE, encode, event, run_process, serve_process, wait_until
 
 LEADS = 'lineagelog_task_leads{task="forward endpoint"}'
 
 
-def until(condition: Callable[[], object]) -> None:
-    """Wait for what other processes do."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.05)
-
-
 def metrics(port: str) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
         found = re.findall(r"^(lineagelog_(?:task|forward)_\S+(?: \S+)?) (\S+)$", answer.read().decode(), re.MULTILINE)
     return {name: float(value) for name, value in found}
 
@@ -34,7 +24,7 @@ def metrics(port: str) -> dict[str, float]:
 def post(port: str, run_id: str) -> None:
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/v1/lineage", encode(event(run_id)), method="POST")
     request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         assert answer.status == 201
 
 
@@ -46,10 +36,10 @@ def test_the_leader_is_killed_and_the_other_takes_over(database_url: str, tmp_pa
         options = ("--database", database_url, "--config", str(config))
         with serve_process(*options) as (first, one, _), serve_process(*options) as (second, two, _):
             servers: dict[str, subprocess.Popen[str]] = {one: first, two: second}
-            until(lambda: sum(metrics(port)[LEADS] for port in servers) == 1)
+            wait_until(lambda: sum(metrics(port)[LEADS] for port in servers) == 1)
             for number in range(20):
                 post((one, two)[number % 2], f"before-{number}")
-            until(lambda: len(receiver.stored) >= 20)
+            wait_until(lambda: len(receiver.stored) >= 20)
             (leader,) = [port for port in servers if metrics(port)[LEADS] == 1]
             (follower,) = set(servers) - {leader}
             delivered = 'lineagelog_forward_events_total{outcome="delivered",target="endpoint"}'
@@ -59,12 +49,12 @@ def test_the_leader_is_killed_and_the_other_takes_over(database_url: str, tmp_pa
             servers[leader].kill()
             for number in range(10):
                 post(follower, f"after-{number}")
-            until(lambda: metrics(follower)[LEADS] == 1)
+            wait_until(lambda: metrics(follower)[LEADS] == 1)
             wanted = {f"before-{n}" for n in range(20)} | {
                 f"{when}-{n}" for when in ("last", "after") for n in range(10)
             }
-            until(lambda: {json.loads(body)["run"]["runId"] for body in receiver.stored} == wanted)
-            until(lambda: metrics(follower)['lineagelog_forward_lag_events{target="endpoint"}'] == 0)
+            wait_until(lambda: {json.loads(body)["run"]["runId"] for body in receiver.stored} == wanted)
+            wait_until(lambda: metrics(follower)['lineagelog_forward_lag_events{target="endpoint"}'] == 0)
             assert metrics(follower)['lineagelog_task_failing{task="forward endpoint"}'] == 0
             servers[follower].send_signal(signal.SIGTERM)
             assert servers[follower].wait(60) == 0

@@ -225,6 +225,75 @@ def test_21_failing_tests_inside_complete(store: Store, shared_dir: Path) -> Non
     ]
 
 
+def test_31_deleted_facets(store: Store, shared_dir: Path) -> None:
+    """What COMPLETE takes back is unknown again, whichever of the two comes first."""
+    for order in permutations(bodies(shared_dir, "31")):
+        with store.engine.begin() as connection:
+            connection.execute(text("TRUNCATE openlineage.ol_event, openlineage.ol_run, openlineage.ol_run_dataset"))
+        store.deliver(*order)
+        assert store.rows("SELECT processing_type, integration, job_type FROM ol_run") == [(None, None, None)]
+        assert store.rows("SELECT schema_hash, lineage_hash FROM ol_run_dataset") == [(None, None)]
+
+
+def test_37_nominal_times(store: Store, shared_dir: Path) -> None:
+    """Read by the rules of eventTime: what has no time or zone is told, what is no time is left out and told."""
+    store.deliver(*bodies(shared_dir, "37"))
+    day, next_day = at("2026-05-20T00:00"), at("2026-05-21T00:00")
+    assert store.rows("SELECT nominal_start_time, nominal_end_time FROM ol_run ORDER BY job_name") == [
+        (day, next_day),
+        (day, next_day),
+        (None, None),
+        (None, next_day),
+        (next_day, day),
+        (day, None),
+    ]
+    facet = "$.run.facets.nominalTime"
+    told = store.rows("SELECT notices FROM ol_event WHERE notices IS NOT NULL ORDER BY event_time")
+    assert [notices.count(facet) for notices in told] == [2, 2, 1, 1]
+
+
+def test_39_documents_one_after_the_other(store: Store, shared_dir: Path) -> None:
+    """Pretty-printed, and with no white space between them: two events each."""
+    for body in bodies(shared_dir, "39"):
+        found = split(body).events
+        assert len(found) == 2
+        store.deliver(*found)
+    assert store.rows("SELECT count(*) FROM ol_event") == [4]
+
+
+def test_53_failed_then_complete(store: Store, shared_dir: Path) -> None:
+    """The status stays as the source document has it; the outcome is what came of the run, in either order."""
+    given = bodies(shared_dir, "53")
+    for order in (given, given[::-1]):
+        with store.engine.begin() as connection:
+            connection.execute(text("TRUNCATE openlineage.ol_event, openlineage.ol_run, openlineage.ol_run_dataset"))
+        store.deliver(*order)
+        assert store.rows("SELECT job_name, status, outcome FROM ol_run ORDER BY 1") == [
+            ("cleared", "COMPLETE", "COMPLETE"),
+            ("late", "COMPLETE", "FAIL"),
+            ("write_lamp", "COMPLETE", "FAIL"),
+        ]
+        failed = "SELECT end_time, error_message FROM ol_run WHERE job_name = 'write_lamp'"
+        assert store.rows(failed) == [(at("2026-06-01T04:09:54.671"), "Task failed while writing rows")]
+
+
+def test_54_results_in_start_and_end(store: Store, shared_dir: Path) -> None:
+    """Each report is kept; a result is the last one, once."""
+    store.deliver(*bodies(shared_dir, "54"))
+    name = "CASE kind WHEN 'test' THEN name ELSE type END"
+    results = f"SELECT kind, {name}, status, severity FROM ol_result('-infinity', 'infinity') ORDER BY 1, 2"
+    assert store.rows(results) == [
+        ("assertion", "accepted_values", "fail", "warn"),
+        ("assertion", "not_null", "pass", None),
+        ("assertion", "unique", "fail", None),
+        ("test", "not_null_keeper", "pass", None),
+        ("test", "unique_lamp_id", "fail", "error"),
+    ]
+    warned = "SELECT expected, actual FROM ol_assertion WHERE severity = 'warn' GROUP BY 1, 2"
+    assert store.rows(warned) == [("0", "3")]
+    assert store.rows("SELECT count(*) FROM ol_test") == [4]
+
+
 def test_corpus_loads_without_loss(store: Store, shared_dir: Path) -> None:
     """All 739 events of real producers are stored, or refused for a reason that is theirs."""
     events = []

@@ -65,7 +65,8 @@ def run_and_job(
 def _entity(found: Found, members: tuple[str, ...]) -> EntitySighting | None:
     """Take what is said of the thing itself out of ``found``; None = nothing."""
     deleted: frozenset[str] = found.get("deleted", _NONE)
-    if found.keys().isdisjoint(members) and deleted.isdisjoint(members):
+    found_nothing = found.keys().isdisjoint(members)
+    if found_nothing and deleted.isdisjoint(members):
         return None
     own = {member: found.pop(member, None) for member in members}
     if deleted:
@@ -73,6 +74,8 @@ def _entity(found: Found, members: tuple[str, ...]) -> EntitySighting | None:
         if not found["deleted"]:
             del found["deleted"]
     symlinks, renamed_from = own.pop("symlinks", None), own.pop("renamed_from", None)
+    if deleted.intersection(members) == {"renamed_from"} and found_nothing:  # a rename is not taken back
+        return None
     return EntitySighting(
         tuple(own.values()), deleted.intersection(own), symlinks or (), "symlinks" in deleted, renamed_from
     )
