@@ -18,6 +18,12 @@ from lineagelog.store.definition.version import keep_to_version
 
 from .episodes import FindingStatus
 
+_FIRST: Final = (
+    *("finding_id", "analysis", "subject", "severity", "status", "change", "detail", "observed", "expected"),
+    *("lower", "upper", "score", "method", "n", "first_seen", "last_seen", "run_ids", "explanation"),
+)
+"""The members of a finding's document that are shown first, as its analysis has them."""
+
 type FindingKey = tuple[datetime, UUID]
 """What lists are ordered by: last_seen and finding_id."""
 
@@ -60,7 +66,8 @@ class FindingRow(Struct, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """For programs: the finding as `analyse --json` gives it, with what became of it."""
         kept = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("subject", "content")}
-        return {**self.content, **kept, "finding_id": str(self.finding_id)}
+        told = {name: self.content[name] for name in _FIRST if name in self.content}  # JSONB has an order of its own
+        return {**told, **self.content, **kept, "finding_id": str(self.finding_id)}
 
 
 class FindingFilter(Struct, frozen=True, kw_only=True):
