@@ -134,7 +134,11 @@ class EgeriaUnavailable(EgeriaError):
 
 
 class EgeriaUnfit(EgeriaError):
-    """Egeria cannot be used as it is set up, whatever the call: its token, its certificate, its age, or pyegeria."""
+    """Egeria cannot be used as it is set up, whatever the call: ``subject`` is platform, TLS, token or pyegeria."""
+
+    def __init__(self, message: str, *, subject: str = "pyegeria") -> None:
+        super().__init__(message)
+        self.subject = subject
 
 
 class EgeriaRefused(EgeriaError):

@@ -113,6 +113,8 @@ class EgeriaSettings(_Group):
 
     platform_url: str | None = None
     view_server: Annotated[str, Field(min_length=1)] = "view-server"
+    daemon: Annotated[str, Field(min_length=1)] | None = None
+    """The integration daemon: the name of its server, or its GUID."""
     user: str | None = None
     password_file: UserPath | None = None
     ca_file: UserPath | None = None

@@ -30,6 +30,7 @@ SUPER_TYPES = {
     "GovernanceActionEngine": ["GovernanceEngine", "SoftwareCapability", "Referenceable"],
     "GovernanceActionService": ["GovernanceService", "DeployedConnector", "Asset", "Referenceable"],
     "EngineAction": ["Process", "Asset", "Referenceable"],
+    "SoftwareServer": ["ITInfrastructure", "Infrastructure", "Asset", "Referenceable"],
     "DataSet": ["DataAsset", "Asset", "Referenceable"],
     "DataFile": ["DataAsset", "Asset", "Referenceable"],
     "DataFolder": ["DataStore", "DataAsset", "Asset", "Referenceable"],
@@ -130,6 +131,8 @@ class Double:
         self.elements: dict[str, Element] = {}
         self.relationships: dict[str, Relationship] = {}
         self.connectors: dict[str, dict[str, Any]] = {"OpenLineageCataloguer": {"catalogRuns": "false"}}
+        self.failures: dict[str, str] = {}
+        """Why a connector of the daemon failed, by its name."""
         self.events: list[Any] = []
         self.asked: list[Asked] = []
         self.tokens: dict[str, int] = {}
@@ -324,6 +327,19 @@ class Double:
         self.events.append(body)
         return VOID
 
+    def server_report(self, body: Any, guid: str) -> dict[str, Any]:
+        reports = [
+            {
+                "connectorName": name,
+                "connectorStatus": "FAILED" if name in self.failures else "WAITING",
+                "lastRefreshTime": "2026-09-10T10:00:00.000+00:00",
+                "failingExceptionMessage": self.failures.get(name),
+            }
+            for name in self.connectors
+        ]
+        report = {"serverName": self.element(guid).properties["resourceName"], "integrationConnectorReports": reports}
+        return {"class": "OMAGServerReportResponse", "relatedHTTPCode": 200, "serverReport": report}
+
     # --- engine actions ---------------------------------------------------------------------------------------------
 
     def approved(self, body: Any, engine: str) -> dict[str, Any]:
@@ -489,6 +505,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("GET", f"{_DAEMON}/integration-connectors/{_G}/configuration-properties"): _connector_properties,
     ("POST", f"{_DAEMON}/integration-connectors/refresh"): _named,
     ("POST", f"{_DAEMON}/integration-connectors/restart"): _named,
+    ("GET", f"runtime-manager/omag-servers/{_G}/instance/report"): lambda d, b, g: d.server_report(b, g),
     ("GET", f"governance-engine/governance-engines/{_G}/engine-actions/approved"): lambda d, b, g: d.approved(b, g),
     ("GET", f"governance-engine/governance-engines/{_G}/engine-actions/active-claimed"): (
         lambda d, b, g: d.active_claimed(b, g)

@@ -38,6 +38,7 @@ _GROUPS: Final = {
     "export": "export",
     "forward": "forward",
     "publications": "publications",
+    "egeria": "egeria",
 }
 """The module whose `group` each group of commands is."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -14,8 +13,9 @@ from lineagelog import compiled
 from lineagelog.errors import StoreTooOld
 from lineagelog.shown import duration
 
+from .checks import Check, check_egeria, print_checks
 from .command import FINDINGS, OK, command
-from .printing import Json, print_json, put, text_of
+from .printing import Json, text_of
 from .session import TO_BEGIN, Session
 
 if TYPE_CHECKING:
@@ -31,15 +31,6 @@ _FUTURE: Final = timedelta(hours=1)
 _UNSEEN: Final = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at. `advice` says what to do; without it all is well."""
-
-    subject: str
-    observed: str
-    advice: str | None = None
-
-
 def register(app: typer.Typer) -> None:
     """Mount the command."""
     command(app, "doctor", "lineagelog doctor", "lineagelog doctor --database postgresql://me@db/lineage --json")(
@@ -48,14 +39,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _doctor(session: Session, json: Json = False) -> int:
-    """Check the database and the store, and say what to do for each finding. Exit 1 if there is one."""
+    """Check the database and the store, and say what to do for each finding. Exit 1 if there is one.
+
+    Where publishing into Egeria is set up ([egeria] in the settings), that Egeria, too, as `lineagelog egeria check`.
+    """
     checks = list(_looked_at(session))
-    findings = [check for check in checks if check.advice]
-    if json:
-        print_json({"findings": len(findings), "checks": [asdict(check) for check in checks]})
-    else:
-        _print(checks)
-    return FINDINGS if findings else OK
+    return FINDINGS if print_checks(checks, json=json) else OK
 
 
 def _looked_at(session: Session) -> Iterator[Check]:
@@ -64,16 +53,8 @@ def _looked_at(session: Session) -> Iterator[Check]:
         return
     with session.store(check=False) as store:
         yield from _checks(store)
-
-
-def _print(checks: list[Check]) -> None:
-    width = max(len(check.subject) for check in checks)
-    for check in checks:
-        put(f"{'!!' if check.advice else 'ok'}  {check.subject:<{width}}  {check.observed}")
-        if check.advice:
-            put(f"    {'':<{width}}  → {check.advice}")
-    count = sum(1 for check in checks if check.advice)
-    put(f"{count or 'no'} finding{'' if count == 1 else 's'}")
+    if session.settings.egeria.platform_url:
+        yield from check_egeria(session.settings.egeria)
 
 
 def _checks(store: LogStore) -> Iterator[Check]:

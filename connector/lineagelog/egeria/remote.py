@@ -137,15 +137,15 @@ def _raised(error: Mapping[str, Any]) -> EgeriaError:
         case "failed":
             return EgeriaUnavailable(f"Egeria failed: {text}", is_away=False)
         case "unauthorized":
-            return EgeriaUnfit(f"Egeria does not let the user in: {text}")
+            return EgeriaUnfit(f"Egeria does not let the user in: {text}", subject="token")
         case "certificate":
-            return EgeriaUnfit(f"Egeria's certificate is not trusted: give egeria.ca_file ({text})")
+            return EgeriaUnfit(f"Egeria's certificate is not trusted: give egeria.ca_file ({text})", subject="TLS")
         case "ca_file":
-            return EgeriaUnfit(f"egeria.ca_file is no file of certificates: {text}")
+            return EgeriaUnfit(f"egeria.ca_file is no file of certificates: {text}", subject="TLS")
         case "no_endpoint":
-            return EgeriaUnfit(f"this Egeria has no such endpoint: is it older than 6.0? ({text})")
+            return EgeriaUnfit(f"this Egeria has no such endpoint: is it older than 6.0? ({text})", subject="platform")
         case "no_json":
-            return EgeriaUnfit(f"Egeria cannot be understood: {text}")
+            return EgeriaUnfit(f"Egeria cannot be understood: {text}", subject="platform")
         case "absent":
             return EgeriaUnfit(
                 f"pyegeria is not there ({text}): install it, and name the Python that has it in egeria.python"
