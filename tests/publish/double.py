@@ -74,6 +74,8 @@ class Element:
     number: int
     anchor: str | None = None
     classifications: dict[str, dict[str, Any]] = field(default_factory=dict)
+    related: dict[str, Any] = field(default_factory=dict)
+    """What only the element itself tells, no list: its relationships by name."""
 
     def is_a(self, type_name: str) -> bool:
         return type_name in (self.type_name, *SUPER_TYPES.get(self.type_name, ()), "OpenMetadataRoot")
@@ -281,7 +283,7 @@ class Double:
         return {
             "class": "OpenMetadataRootElementResponse",
             "relatedHTTPCode": 200,
-            "element": self.element(guid).told(),
+            "element": self.element(guid).told() | self.element(guid).related,
         }
 
     def related(self, body: Any, guid: str, type_name: str) -> dict[str, Any]:

@@ -110,6 +110,64 @@ def test_one_connector_or_all_of_them(run: Run, double: Double, daemon: str) -> 
         assert told.code == 2 and "--all" in told.err
 
 
+@pytest.fixture
+def actions(double: Double) -> tuple[str, str]:
+    """Two engine actions of the double: one that ended, one that goes on."""
+    times = {"requestedTime": "2026-09-10T09:59:00Z", "startTime": "2026-09-10T10:00:00Z"}
+    common = {"executorEngineName": "OurEngine", "requestType": "copy-file", **times}
+    done = double.add(
+        "EngineAction",
+        "EngineAction::1",
+        activityStatus="COMPLETED",
+        processStepName="Step::1",
+        completionTime="2026-09-10T10:05:00Z",
+        **common,
+    )
+    goes_on = double.add("EngineAction", "EngineAction::2", activityStatus="IN_PROGRESS", **common)
+    double.add("EngineAction", "EngineAction::3", activityStatus="APPROVED", **common)
+    data = double.elements[double.add("DataSet", "DataSet::x")]
+    role = {"class": "ActionTargetProperties", "actionTargetName": "outputDataSet"}
+    double.elements[done].related = {"actionTargets": [{"relationshipProperties": role, "relatedElement": data.told()}]}
+    return done, goes_on
+
+
+def test_governance_actions_become_runs_once(
+    run: Run, double: Double, actions: tuple[str, str], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored already, whoever sent it, is passed over; what comes later is added."""
+    monkeypatch.setenv("LINEAGELOG_DATABASE", database_url)
+    asked = ("governance-actions", "--since", "2026-09-10", "--json")
+    assert json.loads(run(*asked).out) == {"actions": 2, "stored": 3, "known": 0, "problems": 0}
+    shown = json.loads(run("show", actions[0], "--json").out)
+    assert [each["status"] for each in shown["runs"]] == ["COMPLETE"]
+    assert shown["runs"][0]["governance_action"]["processStepName"] == "Step::1"
+    assert [(each["direction"], each["dataset_name"]) for each in shown["datasets"]] == [("O", "DataSet::x")]
+    double.elements[actions[1]].properties |= {"activityStatus": "FAILED", "completionTime": "2026-09-11T10:00:00Z"}
+    assert json.loads(run(*asked).out) == {"actions": 2, "stored": 1, "known": 3, "problems": 0}
+    later = ("governance-actions", "--since", "2026-09-11", "--dry-run")
+    assert json.loads(run(*later).out) == []
+    assert not double.events
+
+
+def test_the_daemon_has_them_before_the_store(
+    run: Run, double: Double, daemon: str, actions: tuple[str, str], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event that the daemon refuses is not stored: so it is sent again."""
+    monkeypatch.setenv("LINEAGELOG_DATABASE", database_url)
+    asked = ("governance-actions", "--since", "all", "--to-daemon")
+    double.fault = lambda each: "wrapped-500" if each.path.endswith("publish-event") else None
+    failed = run(*asked)
+    assert failed.code == 2 and "OMAG-COMMON-500-001" in failed.err
+    double.fault = lambda _: None
+    told = run(*asked)
+    assert told.out == "2 engine actions: 3 events stored, 0 were there\n"
+    assert [(each["run"]["runId"], each["eventType"]) for each in double.events] == [
+        (actions[0], "START"),
+        (actions[0], "COMPLETE"),
+        (actions[1], "START"),
+    ]
+
+
 def test_a_name_that_two_servers_have(egeria: Egeria, double: Double, daemon: str) -> None:
     double.add("DataSet", "DataSet::daemon", displayName="daemon")
     assert find_daemon(egeria, "daemon").guid == daemon

@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "analyses": "analyse",
     "publish": "publish",
     "explain": "findings",
+    "governance-actions": "governance_actions",
 }
 """The module that registers each command."""
 _GROUPS: Final = {

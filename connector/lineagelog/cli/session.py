@@ -16,6 +16,7 @@ from .printing import tell
 
 if TYPE_CHECKING:
     from lineagelog.event.parse import Check
+    from lineagelog.intake import Door
     from lineagelog.settings import Settings
     from lineagelog.store import LogStore
 
@@ -53,17 +54,22 @@ class Session:
         specification()
         return strict_check
 
+    def door(self, store: LogStore) -> Door:
+        """The way into the store, with the limits and the strict mode of the settings."""
+        from lineagelog.intake import Door
+
+        settings = self.settings.intake
+        return Door(store, check=self.check(), max_event=settings.max_event, max_values=settings.max_event_values)
+
     def load(self, store: LogStore, events: Iterable[bytes]) -> None:
         """Store what an exporter made with the limits and the strict mode of the settings, and say what became of it.
 
         Raises InputError when an event is refused.
         """
-        from lineagelog.intake import Door
         from lineagelog.intake.exported import load_exported
 
         settings = self.settings.intake
-        door = Door(store, check=self.check(), max_event=settings.max_event, max_values=settings.max_event_values)
-        counts = load_exported(door, events, batch=settings.batch, connections=settings.writers)
+        counts = load_exported(self.door(store), events, batch=settings.batch, connections=settings.writers)
         tell(", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
 
     def emit(self, events: list[bytes]) -> None:
