@@ -26,6 +26,11 @@ run_volume AS (
     WHERE d.row_count IS NOT NULL OR d.size_bytes IS NOT NULL
     GROUP BY r.run_key, r.job_key
 ),
+last_run AS (
+    SELECT DISTINCT ON (job_key) job_key, run_key, run_id, ended, status
+    FROM run
+    ORDER BY job_key, began DESC, run_id COLLATE "C" DESC
+),
 volume AS (
     SELECT
         job_key, count(*) FILTER (WHERE greatest(rows_read, rows_written, bytes_read, bytes_written) > 0) AS runs,
@@ -66,8 +71,13 @@ SELECT
     coalesce(v.runs, 0) AS runs_with_volumes,
     coalesce(v.rows_read, 0) AS rows_read, coalesce(v.rows_written, 0) AS rows_written,
     coalesce(v.bytes_read, 0) AS bytes_read, coalesce(v.bytes_written, 0) AS bytes_written,
-    coalesce(t.inputs, 0) AS inputs, coalesce(t.outputs, 0) AS outputs
+    coalesce(t.inputs, 0) AS inputs, coalesce(t.outputs, 0) AS outputs,
+    l.run_id AS last_run_id, l.ended AS last_ended, l.status AS last_status,
+    coalesce(lv.rows_read, 0) AS last_rows_read, coalesce(lv.rows_written, 0) AS last_rows_written,
+    coalesce(lv.bytes_read, 0) AS last_bytes_read, coalesce(lv.bytes_written, 0) AS last_bytes_written
 FROM job j
+JOIN last_run l USING (job_key)
 LEFT JOIN volume v USING (job_key)
 LEFT JOIN touched t USING (job_key)
+LEFT JOIN run_volume lv ON lv.run_key = l.run_key
 ORDER BY j.job_namespace, j.job_name;

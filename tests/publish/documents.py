@@ -47,7 +47,13 @@ def quality(kind: str, name: str, **scores: int) -> dict[str, Any]:
         for dimension, score in scores.items()
     ]
     properties = {**STAMPS, "overallPassRate": "97", "dimensions": ", ".join(scores)}
-    return {"subject": subject(kind, name), "properties": properties, "annotations": annotations}
+    report = {
+        "displayName": f"Quality of {name}",
+        "analysisStep": "SUMMARISE",
+        "completionTime": STAMPS["analysisWindowEnd"],
+        "explanation": "Derived from the log store.",
+    }
+    return {"subject": subject(kind, name), "properties": properties, "annotations": annotations, "report": report}
 
 
 def finding(name: str, number: int = 1, kind: str = "dataset", severity: str = "high", **more: Any) -> dict[str, Any]:

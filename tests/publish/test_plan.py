@@ -44,15 +44,26 @@ def test_the_order_of_documents_does_not_matter() -> None:
     assert all(each == plans[0] for each in plans)
 
 
-def test_a_quality_report_reads_as_egerias() -> None:
-    """lovelace-insights, DataQualitySummary: display name, description with two spaces, explanation."""
-    content = plan([document("quality_summary", quality("dataset", "d", unique=98))])[0].content
-    assert content["report"]["displayName"] == "OpenLineage data quality summary for ns/d"
-    assert content["report"]["description"] == (
-        "Pass rates of the data quality assertions reported in OpenLineage events for dataset ns/d between "
-        "2026-08-11T10:00:00Z and 2026-09-10T10:00:00Z.  Overall pass rate 97%."
-    )
-    assert content["annotations"][0]["explanation"] == "Derived by lineagelog from the OpenLineage log store."
+def test_a_quality_report_has_the_texts_of_the_analysis() -> None:
+    """What is not its own, the explanation, goes to its annotations, as in lovelace-insights."""
+    result = quality("dataset", "d", unique=98)
+    content = plan([document("quality_summary", result)])[0].content
+    texts = {name: text for name, text in result["report"].items() if name != "explanation"}
+    assert content["report"] == {**texts, "analysisParameters": result["properties"]}
+    assert content["annotations"] == [
+        {
+            **result["annotations"][0],
+            "annotationType": "OpenLineage Data Quality Summary",
+            "analysisStep": "SUMMARISE",
+            "explanation": "Derived from the log store.",
+        }
+    ]
+
+
+def test_a_window_may_begin_before_everything() -> None:
+    told = document("quality_summary", quality("dataset", "d", overall=1))
+    told["window"] = {"from": None, "to": WINDOW["to"]}
+    assert plan([told])[0].day == "2026-09-10"
 
 
 def test_the_same_window_is_the_same_wish_and_other_values_are_another_content() -> None:
@@ -133,6 +144,18 @@ def test_classifications_are_read_in_every_form() -> None:
         "DataScope": {"x": "y"},
     }
     assert element.is_a("DataAsset") and element.qualified_name == "q"
+
+
+def test_times_of_run_metrics_are_dates_however_they_were_given() -> None:
+    """What Egeria holds already goes back to it: its times must stay of their type."""
+    given = {"firstRunStartTime": "2026-09-10T10:00:00.250Z", "lastRunEndTime": "2026-09-10T10:00:00.250+00:00"}
+    values = element_properties({**given, "lastRunStartTime": 1789034400250, "lastRunId": "r", "runCount": 3})
+    told = {name: (each["typeName"], each["primitiveValue"]) for name, each in values["propertyValueMap"].items()}
+    assert told == {
+        **dict.fromkeys(("firstRunStartTime", "lastRunStartTime", "lastRunEndTime"), ("date", 1789034400250)),
+        "lastRunId": ("string", "r"),
+        "runCount": ("long", 3),
+    }
 
 
 def test_bodies_name_their_classes_and_leave_out_what_has_no_value() -> None:

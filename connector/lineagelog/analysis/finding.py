@@ -122,6 +122,8 @@ class SubjectResult(Struct, frozen=True, kw_only=True):
     subject: Subject
     properties: Mapping[str, str]
     """A property that has no value is not there."""
+    typed: Mapping[str, Any] | None = None
+    """Attributes of Egeria's own type, by name: numbers, texts, times as texts."""
     annotations: Sequence[Mapping[str, Any]] | None = None
     report: Mapping[str, str] | None = None
     """Texts of the report that the annotations belong to."""
@@ -132,7 +134,12 @@ class SubjectResult(Struct, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """For programs."""
         told: dict[str, Any] = {"subject": self.subject.document, "properties": self.properties}
-        more = {"annotations": self.annotations, "report": self.report, "ours": self.ours or None}
+        more: dict[str, Any] = {
+            "typed": self.typed,
+            "annotations": self.annotations,
+            "report": self.report,
+            "ours": self.ours or None,
+        }
         return told | {name: value for name, value in more.items() if value is not None}
 
 

@@ -47,11 +47,11 @@ class IntegrationDaemon:
 
     def restart(self, connector: str | None) -> None:
         """Restart a connector; None: all of them."""
-        self._caller.call("restart_connector", connector_name=connector, server_guid=self.guid)
+        self._caller.call("restart_connector", server_guid=self.guid, body=_named(connector))
 
     def refresh(self, connector: str | None) -> None:
         """Have a connector do its work now; None: all of them."""
-        self._caller.call("refresh_connector", connector_name=connector, server_guid=self.guid)
+        self._caller.call("refresh_connector", server_guid=self.guid, body=_named(connector))
 
     def properties(self, connector: str) -> dict[str, Any]:
         """Its configuration properties."""
@@ -89,6 +89,11 @@ def find_daemon(caller: Caller, name: str) -> IntegrationDaemon:
         many = f"{len(servers)} servers" if servers else "no server"
         raise EgeriaRefused(f"Egeria knows {many} of the name {name}: give its resource name or its GUID")
     return IntegrationDaemon(caller, next(iter(servers)), name)
+
+
+def _named(connector: str | None) -> dict[str, str]:
+    """The body of a request for one connector, or for all: pyegeria sends none for all, in one of its calls."""
+    return {"class": "NameRequestBody"} | ({"name": connector} if connector else {})
 
 
 def _header(element: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -7,6 +7,7 @@ properties or with a `propertyValueMap`, depending on the service and its versio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
@@ -73,6 +74,8 @@ def _plain_value(value: Any) -> Any:
 
 # --- bodies ----------------------------------------------------------------------------------------------------------
 
+_DATES: Final = frozenset(("firstRunStartTime", "lastRunStartTime", "lastRunEndTime"))
+"""Attributes of RunMetrics (odpi/egeria, RunMetricsProperties); its other numbers are long."""
 _PRIMITIVES: Final = {int: "long", float: "double", str: "string", bool: "boolean"}
 
 
@@ -80,16 +83,23 @@ def element_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     """Plain values in the form that metadata-expert takes: numbers, texts, and maps of texts."""
     return {
         "class": "NewElementProperties",
-        "propertyValueMap": {name: _typed_value(value) for name, value in values.items() if value is not None},
+        "propertyValueMap": {name: _typed_value(value, name) for name, value in values.items() if value is not None},
     }
 
 
-def _typed_value(value: Any) -> dict[str, Any]:
+def _typed_value(value: Any, name: str = "") -> dict[str, Any]:
+    if name in _DATES:
+        return {"class": "PrimitiveTypePropertyValue", "typeName": "date", "primitiveValue": _epoch(value)}
     if isinstance(value, Mapping):
         inner = {"class": "ElementProperties", "propertyValueMap": {k: _typed_value(v) for k, v in value.items()}}
         return {"class": "MapTypePropertyValue", "typeName": "map<string,string>", "mapValues": inner}
-    name = _PRIMITIVES[type(value)]
-    return {"class": "PrimitiveTypePropertyValue", "typeName": name, "primitiveValue": value}
+    type_name = _PRIMITIVES[type(value)]
+    return {"class": "PrimitiveTypePropertyValue", "typeName": type_name, "primitiveValue": value}
+
+
+def _epoch(value: str | int) -> int:
+    """Milliseconds since 1970, which is how Egeria keeps dates, of a time as it gives or as an analysis tells it."""
+    return value if isinstance(value, int) else round(datetime.fromisoformat(value).timestamp() * 1000)
 
 
 def new_element(type_name: str, properties: Mapping[str, Any], *, anchor: str = "", link: str = "") -> dict[str, Any]:

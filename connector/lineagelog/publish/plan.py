@@ -68,35 +68,22 @@ def _data_scope(_: Document, result: Document) -> PlanItem:
 
 
 def _quality_report(document: Document, result: Document) -> PlanItem:
-    """As Egeria's own service writes it (lovelace-insights, DataQualitySummary): its texts, its parameters."""
-    about, properties = _about(result["subject"]), result["properties"]
-    end, start = properties["analysisWindowEnd"], properties.get("analysisWindowStart", "<none>")
-    what = "assertions" if about.kind == "dataset" else "tests"
-    place = f"{about.namespace}/{about.name}"
-    report = {
-        "displayName": f"OpenLineage data quality summary for {place}",
-        "description": f"Pass rates of the data quality {what} reported in OpenLineage events for {about.kind} {place} "
-        f"between {start} and {end}.  Overall pass rate {properties['overallPassRate']}%.",
-        "purpose": "Summarise the data quality results reported in OpenLineage events.",
-        "analysisStep": "SUMMARISE",
-        "startTime": None if start == "<none>" else start,
-        "completionTime": end,
-        "analysisParameters": properties,
-    }
+    """As Egeria's own service writes it (lovelace-insights, DataQualitySummary); the texts are the analysis's."""
+    texts = result["report"]
+    report = {name: text for name, text in texts.items() if name != "explanation"}
     annotations = [
         {
-            **{name: each[name] for name in _ANNOTATED if name in each},
+            **each,
             "annotationType": "OpenLineage Data Quality Summary",
-            "analysisStep": "SUMMARISE",
-            "explanation": f"Derived by {properties.get('analysisService', SERVICE)} from the OpenLineage log store.",
+            "analysisStep": texts["analysisStep"],
+            "explanation": texts["explanation"],
         }
         for each in result.get("annotations") or ()
     ]
-    content = {"report": report, "annotations": annotations}
+    content = {"report": {**report, "analysisParameters": result["properties"]}, "annotations": annotations}
+    about = _about(result["subject"])
     return PlanItem(kind=PlanKind.QUALITY_REPORT, about=about, day=_day(document), content=content)
 
-
-_ANNOTATED: Final = ("qualityDimension", "qualityScore", "sampleSize", "summary", "qualityDescription")
 
 _TABLES: Final = {"run_profile": _run_metrics, "data_scope": _data_scope, "quality_summary": _quality_report}
 """What becomes of the results of which analysis."""

@@ -46,12 +46,51 @@ def three_runs() -> list[Json]:
     return found
 
 
+def moment(minutes: float) -> str:
+    """As attributes of Egeria's types are."""
+    return at(minutes).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize("history", BOTH)
+def test_typed_run_metrics_of_runs_that_are_not_over(store: LogStore, history: str) -> None:
+    """[35] The last run's length may be negative, the sum leaves it out; what has no end has neither end nor length."""
+    store_all(
+        store, [complete(10), event(20, "START"), event(30, "START", 2, job="b"), event(31, "RUNNING", 2, job="b")]
+    )
+    found = results(store, "run_profile", history)
+    typed = found["job", "job"]["typed"]
+    assert (typed["lastRunStatus"], typed["lastRunDuration"]) == ("COMPLETE", -600_000)
+    assert (typed["lastRunEndTime"], typed["totalRunDuration"]) == (moment(10), 0)
+    running = found["job", "b"]["typed"]
+    assert running["lastRunStatus"] == "RUNNING"
+    assert not {"lastRunEndTime", "lastRunDuration"} & running.keys()
+
+
 @pytest.mark.parametrize("history", BOTH)
 def test_the_oracle(store: LogStore, history: str) -> None:
     """Egeria's own test: HOURLY, REGULAR, APPENDED, three writes and three annotations; with all that comes with it."""
     store_all(store, three_runs())
     (profile,) = results(store, "run_profile", history).values()
     assert profile["subject"] == {"kind": "job", "namespace": "shop", "name": "job"}
+    assert profile["typed"] == {
+        "runCount": 3,
+        "failedRunCount": 0,
+        "firstRunStartTime": moment(0),
+        "lastRunId": run_id(2),
+        "lastRunStartTime": moment(120),
+        "lastRunEndTime": moment(125),
+        "lastRunStatus": "COMPLETE",
+        "lastRunDuration": 300_000,
+        "totalRunDuration": 900_000,
+        "lastRunRowsRead": 20,
+        "lastRunRowsWritten": 10,
+        "lastRunBytesRead": 0,
+        "lastRunBytesWritten": 1000,
+        "totalRowsRead": 60,
+        "totalRowsWritten": 30,
+        "totalBytesRead": 0,
+        "totalBytesWritten": 3000,
+    }
     assert profile["properties"] == {
         **STAMPS,
         "analysisService": "Profile OpenLineage Runs",

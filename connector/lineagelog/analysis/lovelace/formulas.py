@@ -50,6 +50,11 @@ def instant(time: int | None) -> str:
     return (_EPOCH + timedelta(seconds=time // SECOND)).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
+def moment(time: int) -> str:
+    """``2026-10-20T12:00:00.250Z``: to the millisecond, as attributes of Egeria's types are."""
+    return (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def decimal(value: float) -> str:
     """Java's ``%.2f``: half up on the shortest decimal form of the double, so 1.005 is 1.01."""
     return f"{Decimal(repr(float(value))).quantize(_CENT, context=_WIDE):f}"

@@ -12,11 +12,12 @@ from lineagelog.analysis import Analysis, Given, RawEvent, Result, Subject, Subj
 from lineagelog.analysis.maths.proportion import wilson
 from lineagelog.analysis.maths.robust import median, quantile
 
-from .formulas import Ordered, decimal, words
+from .formulas import Ordered, decimal, moment, words
 from .shared import HISTORY, days_in, stamps
 from .sighting import Name, Sighting, sightings
 
 _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
+_STATUSES: Final = (*_ENDS, "START", "RUNNING")
 
 
 class JobRuns(Struct, frozen=True, kw_only=True):
@@ -41,6 +42,14 @@ class JobRuns(Struct, frozen=True, kw_only=True):
     bytes_written: int
     inputs: int
     outputs: int
+    last_run_id: str
+    """Of the run that began last; of several, the last by run id."""
+    last_ended: int | None
+    last_status: str | None
+    last_rows_read: int
+    last_rows_written: int
+    last_bytes_read: int
+    last_bytes_written: int
 
 
 def explain(rows: Iterable[JobRuns], given: Given) -> Iterator[SubjectResult]:
@@ -55,8 +64,37 @@ def explain(rows: Iterable[JobRuns], given: Given) -> Iterator[SubjectResult]:
                 **_durations(row.durations),
                 **_volumes(row),
             },
+            typed=_typed(row),
             ours=_ours(row),
         )
+
+
+def _typed(row: JobRuns) -> dict[str, Any]:
+    """The attributes of RunMetrics: Egeria's service writes them where nobody else has classified the process.
+
+    The length of the last run may be negative; their sum leaves such out.
+    """
+    first, last = min(row.starts), max(row.starts)
+    told = {
+        "runCount": len(row.starts),
+        "failedRunCount": row.failed,
+        "firstRunStartTime": moment(first),
+        "lastRunId": row.last_run_id,
+        "lastRunStartTime": moment(last),
+        "lastRunEndTime": None if row.last_ended is None else moment(row.last_ended),
+        "lastRunStatus": row.last_status if row.last_status in _STATUSES else None,
+        "lastRunDuration": None if row.last_ended is None else row.last_ended - last,
+        "totalRunDuration": sum(row.durations),
+        "lastRunRowsRead": row.last_rows_read,
+        "lastRunRowsWritten": row.last_rows_written,
+        "lastRunBytesRead": row.last_bytes_read,
+        "lastRunBytesWritten": row.last_bytes_written,
+        "totalRowsRead": row.rows_read,
+        "totalRowsWritten": row.rows_written,
+        "totalBytesRead": row.bytes_read,
+        "totalBytesWritten": row.bytes_written,
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _counts(row: JobRuns, days: float) -> dict[str, str]:
@@ -139,6 +177,7 @@ def _ours(row: JobRuns) -> dict[str, Any]:
 class _RunSeen(Struct):
     """A run, event by event."""
 
+    run_id: str
     first: int
     start: int | None = None
     last_start: int | None = None
@@ -159,11 +198,21 @@ class _RunSeen(Struct):
         """Whether it came to nothing: no start follows the last FAIL."""
         return self.fail is not None and (self.last_start is None or self.fail > self.last_start)
 
+    @property
+    def volumes(self) -> tuple[int, ...]:
+        """Rows and bytes that it read, and that it wrote."""
+        return tuple(
+            sum(pair[place] for pair in held.values()) for held in (self.inputs, self.outputs) for place in (0, 1)
+        )
+
     def add(self, seen: Sighting) -> None:
         """Events come in order of time: the first START holds, and the last end; at one time the first end."""
         if seen.type == "START":
             self.start = seen.time if self.start is None else self.start
             self.last_start = seen.time
+            self.status = self.status or "START"
+        elif seen.type == "RUNNING":
+            self.status = "RUNNING" if self.status in (None, "START") else self.status
         elif seen.type in _ENDS:
             if self.end is None or seen.time > self.end:
                 self.end, self.status = seen.time, seen.type
@@ -183,18 +232,17 @@ def from_events(events: Iterable[RawEvent]) -> Iterator[JobRuns]:
         earliest = seen.time if earliest is None else earliest
         runs = jobs.setdefault(seen.job, {})
         if seen.run_id not in runs:
-            runs[seen.run_id] = _RunSeen(seen.time)
+            runs[seen.run_id] = _RunSeen(seen.run_id, seen.time)
         runs[seen.run_id].add(seen)
     for job in sorted(jobs, key=lambda job: (job[0] or "", job[1])):
         yield _row(job, list(jobs[job].values()), earliest or 0)
 
 
 def _row(job: Name, runs: list[_RunSeen], earliest: int) -> JobRuns:
-    totals = [
-        tuple(sum(pair[place] for pair in held.values()) for held in (run.inputs, run.outputs) for place in (0, 1))
-        for run in runs
-    ]
+    totals = [run.volumes for run in runs]
     rows_read, bytes_read, rows_written, bytes_written = (sum(part) for part in zip(*totals, strict=True))
+    last = max(runs, key=lambda run: (run.began, run.run_id))
+    last_rows_read, last_bytes_read, last_rows_written, last_bytes_written = last.volumes
     counts = {status: sum(run.status == status for run in runs) for status in _ENDS}
     lengths = [run.end - run.began for run in runs if run.end is not None]
     return JobRuns(
@@ -214,6 +262,13 @@ def _row(job: Name, runs: list[_RunSeen], earliest: int) -> JobRuns:
         bytes_written=bytes_written,
         inputs=len({name for run in runs for name in run.inputs}),
         outputs=len({name for run in runs for name in run.outputs}),
+        last_run_id=last.run_id,
+        last_ended=last.end,
+        last_status=last.status,
+        last_rows_read=last_rows_read,
+        last_rows_written=last_rows_written,
+        last_bytes_read=last_bytes_read,
+        last_bytes_written=last_bytes_written,
     )
 
 
