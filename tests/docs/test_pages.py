@@ -183,13 +183,13 @@ def roles(database_url: str) -> Iterator[str]:
         name = connection.info.dbname
         connection.execute(superuser.replace("DATABASE lineage ", f"DATABASE {name} ").encode())
         yield database_url
-        for role in ("lineage_writer", "lineage_reader", "lineage_forwarder", "lineage_owner"):
+        for role in ("lineage_writer", "lineage_publisher", "lineage_reader", "lineage_forwarder", "lineage_owner"):
             connection.execute(f"DROP OWNED BY {role} CASCADE".encode())
             connection.execute(f"DROP ROLE {role}".encode())
 
 
 def test_the_roles_of_the_runbook(roles: str, tmp_path: Path) -> None:
-    """The GRANT statements as printed: owner, writer, reader and forwarder may do their work, and no more."""
+    """The GRANT statements as printed: owner, writer, reader, forwarder, publisher may do their work, and no more."""
 
     def as_role(role: str) -> str:
         return roles.replace("://lineagelog@", f"://lineage_{role}@")
@@ -219,6 +219,14 @@ def test_the_roles_of_the_runbook(roles: str, tmp_path: Path) -> None:
     assert run_process("forward", "status", "--database", as_role("forwarder")).code == 0
     assert run_process("load", "-", "--database", as_role("forwarder"), stdin=sent).code == 2
     assert run_process("forward", str(tmp_path / "g.ndjson"), "--database", as_role("reader")).code == 2
+    away = {"LINEAGELOG_EGERIA__PLATFORM_URL": "https://127.0.0.1:1", "LINEAGELOG_EGERIA__PYTHON": "/not/there"}
+    window = ("--since", "-1d", "--until", "now", "--analysis", "run_profile")
+    asked = ("publish", *window, "--database", as_role("publisher"))
+    assert "cannot be started" in run_process(*asked, **away, LINEAGELOG_EGERIA__USER="somebody").err
+    listed = run_process("publications", "list", "--json", "--database", as_role("publisher"))
+    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == ["job"]
+    assert run_process("publications", "retry", "--database", as_role("publisher")).code == 0
+    assert run_process("load", "-", "--database", as_role("publisher"), stdin=sent).code == 2
     advice = run_process("doctor", "--json", "--database", as_role("writer"))
     checks = {check["subject"]: check for check in json.loads(advice.out)["checks"]}
     assert "rights" in checks

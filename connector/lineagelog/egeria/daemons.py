@@ -21,7 +21,7 @@ class Caller(Protocol):
         """Make a call. Raises EgeriaUnavailable, EgeriaUnfit, EgeriaRefused."""
 
 
-class ConnectorState(Struct, frozen=True):
+class RunningConnector(Struct, frozen=True):
     """A connector as its daemon reports it (odpi/egeria, IntegrationConnectorReport)."""
 
     name: str
@@ -37,7 +37,7 @@ class IntegrationDaemon:
     def __init__(self, caller: Caller, guid: str, name: str) -> None:
         self._caller, self.guid, self.name = caller, guid, name
 
-    def connectors(self) -> list[ConnectorState]:
+    def connectors(self) -> list[RunningConnector]:
         """Those that it runs, by name."""
         report = self._caller.call("server_report", server_guid=self.guid)
         if not isinstance(report, Mapping):
@@ -106,9 +106,9 @@ def _is_server(header: Mapping[str, Any]) -> bool:
     return any(name in (kind.get("typeName"), *(kind.get("superTypeNames") or ())) for name in _TYPES)
 
 
-def _state(report: Mapping[str, Any]) -> ConnectorState:
+def _state(report: Mapping[str, Any]) -> RunningConnector:
     status = str(report.get("connectorStatus") or report.get("connectorInstanceStatus") or "UNKNOWN")
     failure = report.get("failingExceptionMessage")
     problem = str(failure) if failure else ("it failed" if "FAIL" in status else None)
     refreshed = report.get("lastRefreshTime")
-    return ConnectorState(str(report.get("connectorName") or ""), status, refreshed and str(refreshed), problem)
+    return RunningConnector(str(report.get("connectorName") or ""), status, refreshed and str(refreshed), problem)

@@ -58,11 +58,11 @@ def engine_events(action: Told, namespace: str = NAMESPACE) -> list[EngineEvent]
         found.append(("START", start))
     if status in _ENDS and (ended := end or _time(_changed(action))) is not None:
         found.append((_ENDS[status], ended))
-    made = _Event(element, action, namespace, run_id)
+    made = _ActionEvent(element, action, namespace, run_id)
     return [EngineEvent(kind, run_id, time, made.body(kind, time)) for kind, time in found]
 
 
-class _Event:
+class _ActionEvent:
     """The event of an action, but its type and time."""
 
     def __init__(self, element: Element, action: Told, namespace: str, run_id: str) -> None:
