@@ -78,6 +78,8 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_dataset (
 )
  WITH (fillfactor = 60);
 
+CREATE INDEX IF NOT EXISTS ol_dataset_first ON openlineage.ol_dataset (first_seen, dataset_key);
+
 CREATE TABLE IF NOT EXISTS openlineage.ol_dataset_name (
 	dataset_name_key UUID NOT NULL,
 	kind TEXT COLLATE "C" NOT NULL,
@@ -257,6 +259,8 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_job (
 	PRIMARY KEY (job_key)
 )
  WITH (fillfactor = 60);
+
+CREATE INDEX IF NOT EXISTS ol_job_first ON openlineage.ol_job (first_seen, job_key);
 
 CREATE TABLE IF NOT EXISTS openlineage.ol_kafka_offset (
 	consumer_group TEXT COLLATE "C" NOT NULL,

@@ -68,6 +68,17 @@ END;
 COMMENT ON FUNCTION ol_name_pattern IS
     'the name with its dates and the values of its Hive partitions left out: for drift and volume such names are one';
 
+-- Texts stand in the order of the columns, a line each, so that no search goes from one into the next. COLLATE "default" is
+-- the database's: it knows more small letters than "C".
+CREATE OR REPLACE FUNCTION ol_search_text(names text, description text, owners jsonb, tags jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN lower((
+    names || coalesce(E'\n' || description, '')
+    || coalesce(E'\n' || jsonb_path_query_array(owners, '$[*].name')::text, '')
+    || coalesce(E'\n' || jsonb_path_query_array(tags, '$[*].*')::text, '')
+) COLLATE "default") COLLATE "C";
+COMMENT ON FUNCTION ol_search_text IS 'what a search of jobs and datasets looks at, in small letters';
+
 -- Not inlined (SET forbids it): PostgreSQL then expects its few rows, and makes them once per query. A rename ends a life
 -- of the old name, which goes on as the new one's; a symlink joins the lives in which it was said.
 CREATE OR REPLACE FUNCTION ol_identity()
@@ -405,17 +416,20 @@ SELECT
     d.dataset_key, d.dataset_namespace, d.dataset_name, d.first_seen, d.last_seen, d.dataset_key AS identity_key,
     jsonb_build_array(jsonb_build_object('namespace', d.dataset_namespace, 'name', d.dataset_name)) AS names,
     d.description, d.description_type, d.owners, d.tags, d.dataset_type, d.dataset_sub_type,
-    d.storage_layer, d.file_format, d.catalog_framework, d.catalog_type, d.catalog_name, d.catalog_uri, d.warehouse_uri
+    d.storage_layer, d.file_format, d.catalog_framework, d.catalog_type, d.catalog_name, d.catalog_uri, d.warehouse_uri,
+    ol_search_text(d.dataset_namespace || E'\n' || d.dataset_name, d.description, d.owners, d.tags) AS search_text
 FROM ol_dataset d
 WHERE d.dataset_key NOT IN (SELECT dataset_key FROM ol_identity()) AND NOT ol_is_virtual(d.dataset_namespace, d.dataset_name)
 UNION ALL
 SELECT
     k.identity_key, s.shown_namespace, s.shown_name, k.first_seen, k.last_seen, k.identity_key, k.names,
     k.description, k.description_type, k.owners, k.tags, k.dataset_type, k.dataset_sub_type,
-    k.storage_layer, k.file_format, k.catalog_framework, k.catalog_type, k.catalog_name, k.catalog_uri, k.warehouse_uri
+    k.storage_layer, k.file_format, k.catalog_framework, k.catalog_type, k.catalog_name, k.catalog_uri, k.warehouse_uri,
+    ol_search_text(k.texts, k.description, k.owners, k.tags)
 FROM (
     SELECT
-        i.identity_key, min(greatest(d.first_seen, i.began)) AS first_seen, max(least(d.last_seen, i.ended)) AS last_seen,
+        i.identity_key, string_agg(i.dataset_namespace || E'\n' || i.dataset_name, E'\n') AS texts,
+        min(greatest(d.first_seen, i.began)) AS first_seen, max(least(d.last_seen, i.ended)) AS last_seen,
         jsonb_agg(DISTINCT jsonb_build_object('namespace', i.dataset_namespace, 'name', i.dataset_name)) AS names,
         (array_agg(d.description ORDER BY f.documentation_at DESC, d.dataset_key) FILTER (WHERE f.documentation_at IS NOT NULL))[1] AS description,
         (array_agg(d.description_type ORDER BY f.documentation_at DESC, d.dataset_key) FILTER (WHERE f.documentation_at IS NOT NULL))[1] AS description_type,
@@ -461,6 +475,7 @@ COMMENT ON COLUMN v_ol_dataset_series.pattern IS 'the name without dates and val
 COMMENT ON VIEW v_ol_dataset IS 'a dataset, whatever names it has: by the name that most runs use for it';
 COMMENT ON COLUMN v_ol_dataset.dataset_key IS 'the same as identity_key: the key of one of its names';
 COMMENT ON COLUMN v_ol_dataset.names IS 'all its names: objects of namespace and name';
+COMMENT ON COLUMN v_ol_dataset.search_text IS 'names, description, owners and tags in small letters, for LIKE';
 COMMENT ON COLUMN v_ol_dataset.owners IS 'objects of name and type';
 COMMENT ON COLUMN v_ol_dataset.tags IS 'objects of key, value, source and field';
 
@@ -485,10 +500,21 @@ COMMENT ON COLUMN v_ol_dataset_name.pattern IS 'the shown name without dates and
 
 CREATE OR REPLACE VIEW v_ol_job AS
 SELECT
-    job_key, job_namespace, job_name, first_seen, last_seen, description, description_type, owners, tags,
-    processing_type, integration, job_type, source_code_location
-FROM ol_job;
+    ol_job.job_key, ol_job.job_namespace, ol_job.job_name, first_seen, last_seen, description, description_type, owners, tags,
+    processing_type, integration, job_type, source_code_location,
+    ol_search_text(job_namespace || E'\n' || job_name, description, owners, tags) AS search_text,
+    r.run_id AS last_run_id, r.first_event_time AS last_run_time, r.outcome AS last_outcome
+FROM ol_job
+LEFT JOIN LATERAL (
+    SELECT run_id, first_event_time, outcome
+    FROM ol_run
+    WHERE ol_run.job_key = ol_job.job_key
+    ORDER BY first_event_time DESC, run_key DESC
+    LIMIT 1
+) r ON true;
+COMMENT ON COLUMN v_ol_job.last_run_id IS 'the run that began last, with last_run_time and last_outcome';
 COMMENT ON VIEW v_ol_job IS 'a job, with what was said of it last';
+COMMENT ON COLUMN v_ol_job.search_text IS 'names, description, owners and tags in small letters, for LIKE';
 COMMENT ON COLUMN v_ol_job.owners IS 'objects of name and type';
 COMMENT ON COLUMN v_ol_job.tags IS 'objects of key, value and source';
 

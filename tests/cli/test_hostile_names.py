@@ -39,6 +39,8 @@ FAILED = event(
 BAD = event("22222222-2222-4222-8222-222222222222", job={"namespace": "n", "name": NAME}, eventTime="\x1b[2J")
 COMMANDS = [
     ("list", "runs"),
+    ("list", "run-datasets"),
+    ("list", "jobs"),
     ("list", "datasets"),
     ("list", "events"),
     ("list", "assertions"),

@@ -31,7 +31,7 @@ def day(run: Run) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("what", "count"), [("runs", 38), ("datasets", 65), ("assertions", 10), ("tests", 10), ("events", 90)]
+    ("what", "count"), [("runs", 38), ("run-datasets", 65), ("assertions", 10), ("tests", 10), ("events", 90)]
 )
 def test_lists_in_every_form(day: Run, what: str, count: int) -> None:
     """Tab-separated when piped, NDJSON, CSV: the same rows in the same order, all of them."""
@@ -58,13 +58,30 @@ def test_filters(day: Run) -> None:
     assert count("runs", "--namespace", "airflow-kestrel") == 14
     assert count("runs", "--limit", "5") == 5
     assert count("runs", "--limit", "0") == 38
-    inputs, outputs = count("datasets", "--direction", "i"), count("datasets", "--direction", "O")
+    inputs, outputs = count("run-datasets", "--direction", "i"), count("run-datasets", "--direction", "O")
     assert (inputs + outputs, inputs > 0 < outputs) == (65, True)
     assert (count("assertions", "--failed"), count("tests", "--status", "fail")) == (2, 2)
     assert count("events", "--type", "start") < 90
     assert {"dwh.silver.orders"} == {
-        row["dataset_name"] for row in day("list", "datasets", "--dataset", "dwh.silver.orders", "--json").rows
+        row["dataset_name"] for row in day("list", "run-datasets", "--dataset", "dwh.silver.orders", "--json").rows
     }
+
+
+def test_jobs_and_datasets_themselves(day: Run) -> None:
+    """One row each, in every form; a text finds them; lists of owners and tags are names for people, JSON for programs."""
+    for what, name in (("jobs", "job_name"), ("datasets", "dataset_name")):
+        rows = day("list", what, "--json").rows
+        names = [row[name] for row in rows]
+        assert names
+        assert len({(row[name], row[name.replace("_name", "_namespace")]) for row in rows}) == len(rows)
+        assert [row[name] for row in csv.DictReader(io.StringIO(day("list", what, "--csv").out))] == names
+        assert [row[name] for row in day("list", what, "--reverse", "--json").rows] == names[::-1]
+        found = [row[name] for row in day("list", what, "--search", "ORDERS", "--json").rows]
+        assert set(found) >= {each for each in names if "orders" in each} > set()
+        assert (
+            len(day("list", what, "--since", "2026-11-20", "--until", "2026-11-21").out.splitlines()) == len(rows) + 1
+        )
+    assert {row["last_outcome"] for row in day("list", "jobs", "--status", "fail", "--json").rows} == {"FAIL"}
 
 
 def test_a_distance_from_now(run: Run) -> None:

@@ -100,7 +100,7 @@ def test_show_tells_of_a_run_what_the_page_does(told: Told) -> None:
 
 def test_datasets_with_their_rows(told: Told) -> None:
     """What was read and written, by whom, and how many rows where that was said."""
-    listed = told.command("list", "datasets").rows
+    listed = told.command("list", "run-datasets").rows
     for side, of in (("I", "reads"), ("O", "writes")):
         found = {(row["run_id"], row["dataset_name"]) for row in listed if row["direction"] == side}
         assert found == {(run_id, name) for run_id, run in told.runs for name in getattr(run, of)}

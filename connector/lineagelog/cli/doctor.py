@@ -59,21 +59,21 @@ def _looked_at(session: Session) -> Iterator[Check]:
 
 def _checks(store: LogStore) -> Iterator[Check]:
     from lineagelog.read import Reader
-    from lineagelog.store.upkeep.health import look_at_access, look_at_server
+    from lineagelog.store.upkeep.health import look_at_access, look_at_server, look_at_version
 
     yield check_compiled(compiled.status, compiled.unusable)
     server = look_at_server(store.database)
     yield from check_server(server)
+    try:
+        look_at_version(store.database)
+    except StoreTooOld as error:  # the tables that it lacks are no finding of their own
+        yield Check("store", str(error).partition(": ")[0], _init(server, " as the owner"))
+        return
     now = datetime.now(UTC)
     access = look_at_access(store.database, now)
     yield from check_access(access, server, store.database.schema)
     if not access.missing and not access.unreadable:
-        try:
-            status = Reader(store.database).status()
-        except StoreTooOld as error:
-            yield Check("store", str(error).partition(": ")[0], _init(server, " as the owner"))
-        else:
-            yield from check_status(status, now)
+        yield from check_status(Reader(store.database).status(), now)
 
 
 def check_compiled(status: str, unusable: str | None) -> Check:

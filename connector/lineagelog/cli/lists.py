@@ -19,6 +19,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from lineagelog.read import EventRow, Listing, Reader, Run, Window
+    from lineagelog.read.catalogue.search import Sought
 
 group = typer.Typer(no_args_is_help=True, help="List what is in the store, oldest first or --reverse.")
 
@@ -127,11 +128,11 @@ def _runs(
 
 @command(
     group,
-    "datasets",
-    "lineagelog list datasets --since -7d --dataset shop.public.orders",
-    "lineagelog list datasets --direction O --csv > written.csv",
+    "run-datasets",
+    "lineagelog list run-datasets --since -7d --dataset shop.public.orders",
+    "lineagelog list run-datasets --direction O --csv > written.csv",
 )
-def _datasets(
+def _run_datasets(
     session: Session,
     since: Since = None,
     until: Until = None,
@@ -155,7 +156,7 @@ def _datasets(
         raise SettingsError(f"--direction {direction!r} is neither I (read) nor O (written)")
     _list(
         session,
-        _View("datasets", columns, _plain_row),
+        _View("datasets of runs", columns, _plain_row),
         lambda reader, window: reader.run_datasets(
             window,
             job=job,
@@ -166,6 +167,76 @@ def _datasets(
             direction=direction,
             reverse=reverse,
         ),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+Search = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", rich_help_panel=_WINDOW, help="With this in a name, a tag, an owner, the description."
+    ),
+]
+
+
+@command(
+    group,
+    "jobs",
+    "lineagelog list jobs --search orders",
+    "lineagelog list jobs --since -7d --status FAIL --json | jq '.owners[]?.name'",
+)
+def _jobs(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    search: Search = None,
+    job: Job = None,
+    namespace: Namespace = None,
+    status: Annotated[
+        str | None,
+        typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="What came of the newest run: RUNNING, FAIL …"),
+    ] = None,
+    reverse: Reverse = False,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List the jobs that were seen in the window, with owners, tags, description and what came of the newest run."""
+    columns = ("first_seen", "last_seen", "job_namespace", "job_name", "last_outcome", "owners", "tags", "description")
+    _list(
+        session,
+        _View("jobs", columns, _plain_row if json or csv else _told_entity_row),
+        lambda reader, window: reader.jobs(_wanted(window, job, namespace, search, reverse), status=status),
+        (since, until, limit, form_of(json=json, csv=csv)),
+    )
+
+
+@command(
+    group,
+    "datasets",
+    "lineagelog list datasets --search customer",
+    "lineagelog list datasets --dataset shop.public.orders --json | jq .names",
+)
+def _datasets(
+    session: Session,
+    since: Since = None,
+    until: Until = None,
+    search: Search = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With that name among its names.")
+    ] = None,
+    dataset_namespace: DatasetNamespace = None,
+    reverse: Reverse = False,
+    limit: Limit = None,
+    json: JsonLines = False,
+    csv: Csv = False,
+) -> None:
+    """List the datasets that were seen in the window, each once whatever names it has, with owners and tags."""
+    columns = ("first_seen", "last_seen", "dataset_namespace", "dataset_name", "names", "owners", "tags", "description")
+    _list(
+        session,
+        _View("datasets", columns, _plain_row if json or csv else _told_entity_row),
+        lambda reader, window: reader.datasets(_wanted(window, dataset, dataset_namespace, search, reverse)),
         (since, until, limit, form_of(json=json, csv=csv)),
     )
 
@@ -295,7 +366,14 @@ def _columns(form: Form, view: _View) -> tuple[str, ...]:
         return view.table
     from lineagelog import read
 
-    kind = {"runs": read.Run, "datasets": read.RunDataset, "assertions": read.Assertion, "tests": read.Test}
+    kind = {
+        "runs": read.Run,
+        "datasets of runs": read.RunDataset,
+        "assertions": read.Assertion,
+        "tests": read.Test,
+        "jobs": read.ListedJob,
+        "datasets": read.ListedDataset,
+    }
     fields = kind.get(view.noun, read.EventRow).__struct_fields__
     return tuple(name for name in fields if name not in ("event", "raw"))
 
@@ -347,6 +425,29 @@ def _attempts(run: Run) -> str | None:
     before = f"failed{times}" if len(failed) == len(run.earlier_outcomes) else ", ".join(run.earlier_outcomes)
     now = {"COMPLETE": "succeeded", "FAIL": "failed", "ABORT": "aborted"}.get(run.outcome, run.outcome)
     return f"{before}, then {now} on try {run.attempt}"
+
+
+def _wanted(window: Window, name: str | None, namespace: str | None, search: str | None, reverse: bool) -> Sought:
+    from lineagelog.read.catalogue.search import Sought
+
+    return Sought(window, name, namespace, search, reverse)
+
+
+def _told_entity_row(row: Any) -> Mapping[str, Any]:
+    """For people: owners and tags as names, the further names alone."""
+    plain = dict(_plain_row(row))
+    plain["owners"] = ", ".join(each["name"] for each in plain["owners"] or ())
+    plain["tags"] = ", ".join(_told_tag(each) for each in plain["tags"] or ())
+    if "names" in plain:
+        own = plain["dataset_name"]
+        plain["names"] = ", ".join(each["name"] for each in plain["names"] if each["name"] != own)
+    return plain
+
+
+def _told_tag(tag: Mapping[str, Any]) -> str:
+    key, value, field = (str(tag.get(member) or "") for member in ("key", "value", "field"))
+    told = key if value in ("", "true") else f"{key}={value}"
+    return f"{field}: {told}" if field else told
 
 
 def _plain_event_row(event: EventRow) -> Mapping[str, Any]:

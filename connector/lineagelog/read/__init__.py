@@ -2,7 +2,19 @@
 
 from .listing import MAX_PAGE, Listing
 from .reader import Reader
-from .rows import Assertion, EventRow, EventSummary, Page, Run, RunDataset, RunDetails, Test, Window
+from .rows import (
+    Assertion,
+    EventRow,
+    EventSummary,
+    ListedDataset,
+    ListedJob,
+    Page,
+    Run,
+    RunDataset,
+    RunDetails,
+    Test,
+    Window,
+)
 from .script import Stop
 from .status import Count, Lag, Partition, Status
 
@@ -13,6 +25,8 @@ __all__ = [
     "EventRow",
     "EventSummary",
     "Lag",
+    "ListedDataset",
+    "ListedJob",
     "Listing",
     "Page",
     "Partition",

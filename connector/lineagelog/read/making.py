@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from lineagelog.store.definition.schema import LogStoreSchema
 
-from .rows import Assertion, EventRow, Run, RunDataset, Test
+from .rows import Assertion, EventRow, ListedDataset, ListedJob, Run, RunDataset, Test
 
 _NAMESPACES: Final = frozenset(("job_namespace", "dataset_namespace", "parent_namespace", "root_namespace"))
 _WITH_ERROR: Final = frozenset(("FAIL", "ABORT"))
@@ -52,6 +52,8 @@ _any_run: Final = _maker(Run, _fields(Run)[:-2])
 dataset: Final = _maker(RunDataset, _fields(RunDataset))
 _any_assertion: Final = _maker(Assertion, _fields(Assertion))
 _any_test: Final = _maker(Test, _fields(Test))
+listed_job: Final = _maker(ListedJob, _fields(ListedJob))
+_any_dataset: Final = _maker(ListedDataset, _fields(ListedDataset))
 event: Final = _maker(EventRow, _fields(EventRow)[:-2], frozenset(("run_id", "event_type", "job_name")))
 
 
@@ -76,3 +78,13 @@ def run(row: Any) -> Run:
     if made.error_message is not None and made.outcome not in _WITH_ERROR:
         told["error_message"] = None
     return structs.replace(made, **told) if told else made
+
+
+def listed_dataset(row: Any) -> ListedDataset:
+    """A row of v_ol_dataset; shown is the first name where the reader may not see that which most runs use."""
+    made = _any_dataset(row)
+    shown = {"namespace": made.dataset_namespace or "", "name": made.dataset_name}
+    first = shown if shown in made.names else made.names[0]
+    names = [{**each, "namespace": LogStoreSchema.from_stored_namespace(each["namespace"])} for each in made.names]
+    namespace = LogStoreSchema.from_stored_namespace(first["namespace"])
+    return structs.replace(made, names=names, dataset_namespace=namespace, dataset_name=first["name"])

@@ -39,11 +39,14 @@ from lineagelog.store.ledgers.finding_rows import FindingFilter, FindingRow, Fin
 from . import conditions, making
 from .analyses import TIME_LIMIT, Answer, ask
 from .bound import Bound
+from .catalogue.datasets import datasets
+from .catalogue.jobs import jobs
+from .catalogue.search import Sought
 from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_family, of_job, of_one_task
 from .cursor import Key
 from .listing import Listing
 from .making import Make, utc
-from .rows import Assertion, EventRow, EventSummary, Run, RunDataset, RunDetails, Test, Window
+from .rows import Assertion, EventRow, EventSummary, ListedDataset, ListedJob, Run, RunDataset, RunDetails, Test, Window
 from .run_datasets import RunDatasets
 from .script import Stop
 from .status import Status, read_status
@@ -206,6 +209,16 @@ class Reader:
         """The number of events in the window, and the times of the first and the last."""
         ((count, first, last),) = self._execute(self._schema.event_summary_in_window(), _bounds(window))
         return EventSummary(count, utc(first), utc(last))
+
+    def jobs(
+        self, sought: Sought, *, status: str | None = None, within: Iterable[str] | None = None
+    ) -> Listing[ListedJob]:
+        """The jobs that were seen in a window, by first sight; ``status`` is the outcome of the newest run."""
+        return jobs(self._database, self._schema, sought, Bound(within), status)
+
+    def datasets(self, sought: Sought, *, within: Iterable[str] | None = None) -> Listing[ListedDataset]:
+        """The datasets that were seen in a window, by first sight: each once, whatever names it has."""
+        return datasets(self._database, self._schema, sought, Bound(within))
 
     # --- one run ----------------------------------------------------------------------------------------------------
 

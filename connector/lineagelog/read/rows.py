@@ -139,6 +139,64 @@ class Test(Struct, frozen=True):
     """Decoded."""
 
 
+class ListedJob(Struct, frozen=True):
+    """A job, as all its events together tell."""
+
+    job_namespace: str | None
+    job_name: str
+    first_seen: datetime
+    """Time of its earliest event."""
+    last_seen: datetime
+    """Time of its latest event."""
+    job_type: str | None
+    """QUERY, TASK, DAG, MODEL, …"""
+    processing_type: str | None
+    integration: str | None
+    description: str | None
+    description_type: str | None
+    """Content type of the description."""
+    owners: Any
+    """Objects of name and type, decoded."""
+    tags: Any
+    """Objects of key, value and source, decoded."""
+    source_code_location: str | None
+    """A URL."""
+    last_run_id: str | None
+    """Of the run that began last; None where only job events are known."""
+    last_run_time: datetime | None
+    """Of that run's first event."""
+    last_outcome: str | None
+    """What came of that run."""
+
+
+class ListedDataset(Struct, frozen=True):
+    """A dataset, whatever names it has, as all events of all its names tell."""
+
+    dataset_namespace: str | None
+    dataset_name: str
+    """The name that most runs use."""
+    names: Any
+    """All its names: objects of namespace and name, decoded."""
+    first_seen: datetime
+    last_seen: datetime
+    dataset_type: str | None
+    """TABLE, VIEW, TOPIC, MODEL, …"""
+    dataset_sub_type: str | None
+    description: str | None
+    description_type: str | None
+    owners: Any
+    """Objects of name and type, decoded."""
+    tags: Any
+    """Objects of key, value, source and field, decoded."""
+    storage_layer: str | None
+    file_format: str | None
+    catalog_framework: str | None
+    catalog_type: str | None
+    catalog_name: str | None
+    catalog_uri: str | None
+    warehouse_uri: str | None
+
+
 class EventRow(Struct, frozen=True):
     """A raw event."""
 

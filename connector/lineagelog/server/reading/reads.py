@@ -14,6 +14,8 @@ from lineagelog.read import (
     Assertion,
     EventRow,
     EventSummary,
+    ListedDataset,
+    ListedJob,
     Listing,
     Reader,
     Run,
@@ -22,6 +24,7 @@ from lineagelog.read import (
     Status,
     Test,
 )
+from lineagelog.read.catalogue.search import Sought
 from lineagelog.server.answers import Refusal
 from lineagelog.store.ledgers.finding_rows import FindingRow
 from lineagelog.store.ledgers.tokens import Grant
@@ -44,6 +47,9 @@ _DATASET: Final = (
 _STATUS: Final = QueryParameter(
     "status", "What came of the run (START: only a START is known of it)", {"type": "string", "enum": list(STATUSES)}
 )
+_LAST_STATUS: Final = QueryParameter(
+    "status", "What came of the newest run", {"type": "string", "enum": list(STATUSES)}
+)
 _DIRECTION: Final = QueryParameter("direction", "I = input, O = output", {"type": "string", "enum": list(DIRECTIONS)})
 _SUCCESS: Final = QueryParameter("success", "Outcome of the assertion", {"type": "boolean"})
 _FAMILY: Final = (
@@ -55,6 +61,7 @@ _LAST: Final = QueryParameter(
     "Of attempts at one task only the last, with the outcomes of those before it",
     {"type": "boolean", "default": False},
 )
+_SEARCH: Final = QueryParameter("search", "Part of a name, a tag, an owner or the description, in any case", SOME_TEXT)
 _RUN_ID: Final = QueryParameter(
     "run_id", "Run id, with any characters: all that is known of this run; beside it only limit and content", SOME_TEXT
 )
@@ -139,6 +146,21 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
         raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
     wanted = _job(query, grant) | filters(query, "event_type")
     return page(reader.events(query.window(), **wanted, content=content, reverse=query.reverse), query)
+
+
+def jobs(reader: Reader, query: Query, grant: Grant) -> Any:
+    """The jobs that were seen in the window; to a token that is bound to namespaces, those of these."""
+    wanted = _wanted(query, "job", "namespace")
+    return _page(reader.jobs(wanted, status=query.choice("status", STATUSES), within=grant.namespaces), query)
+
+
+def datasets(reader: Reader, query: Query, grant: Grant) -> Any:
+    """The datasets that were seen in the window; to a token that is bound to namespaces, those that their jobs used."""
+    return _page(reader.datasets(_wanted(query, "dataset", "dataset_namespace"), within=grant.namespaces), query)
+
+
+def _wanted(query: Query, name: str, namespace: str) -> Sought:
+    return Sought(query.window(), query.text(name), query.text(namespace), query.text("search"), query.reverse)
 
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -268,6 +290,22 @@ READS: Final = (
         ask=events,
         answer=EventRow,
         parameters=(*WINDOW, *_JOB, QueryParameter("event_type", "Event type"), _CONTENT, *PAGE),
+        is_paged=True,
+    ),
+    Read(
+        path="/api/v1/jobs",
+        summary="Jobs seen in a window, with owners, tags, description and what came of the newest run",
+        ask=jobs,
+        answer=ListedJob,
+        parameters=(*WINDOW, _SEARCH, *_JOB, _LAST_STATUS, *PAGE),
+        is_paged=True,
+    ),
+    Read(
+        path="/api/v1/datasets",
+        summary="Datasets seen in a window, each once whatever names it has",
+        ask=datasets,
+        answer=ListedDataset,
+        parameters=(*WINDOW, _SEARCH, *_DATASET, *PAGE),
         is_paged=True,
     ),
     RUN,

@@ -357,7 +357,7 @@ def _content(metadata: MetaData) -> None:
 
 
 def _job(metadata: MetaData) -> None:
-    Table(
+    table = Table(
         JOB_TABLE,
         metadata,
         Column("job_key", Uuid, primary_key=True, autoincrement=False, comment="hash of job_namespace, job_name"),
@@ -368,10 +368,11 @@ def _job(metadata: MetaData) -> None:
         comment="each job that an event was of; (NULL, X_at) was deleted then",
         postgresql_with={"fillfactor": 60},
     )
+    Index("ol_job_first", table.c.first_seen, table.c.job_key)
 
 
 def _dataset(metadata: MetaData) -> None:
-    Table(
+    table = Table(
         DATASET_TABLE,
         metadata,
         Column(
@@ -388,6 +389,7 @@ def _dataset(metadata: MetaData) -> None:
         comment="each dataset by the name that an event gave it; (NULL, X_at) was deleted then",
         postgresql_with={"fillfactor": 60},
     )
+    Index("ol_dataset_first", table.c.first_seen, table.c.dataset_key)
 
 
 def _seen() -> tuple[Column[Any], ...]:

@@ -13,7 +13,7 @@ from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import Partitions, months_of
 from lineagelog.store.definition.schema import LogStoreSchema, schema_of
-from lineagelog.store.definition.version import any_version
+from lineagelog.store.definition.version import any_version, keep_to_version
 
 _TABLES: Final = (*tables.DATA_TABLES, tables.STORE_TABLE, tables.KAFKA_OFFSET_TABLE)
 _SERVER: Final = """
@@ -89,6 +89,13 @@ def look_at_server(database: Database) -> Server:
         after = datetime.now(UTC)
     assert row is not None and now is not None  # noqa: S101  # a SELECT without a condition gives a row
     return Server(**row, is_pooled=connection.is_pooled, skew=now[0] - (before + (after - before) / 2))
+
+
+def look_at_version(database: Database) -> None:
+    """Raises StoreTooOld or StoreTooNew for a store of another version; says nothing where there is none."""
+    keep_to_version(database)
+    with translated_errors(), driver_connection(database.engine):
+        pass
 
 
 def look_at_access(database: Database, now: datetime) -> Access:
