@@ -68,7 +68,7 @@ def test_filters(day: Run) -> None:
 
 
 def test_jobs_and_datasets_themselves(day: Run) -> None:
-    """One row each, in every form; a text finds them; lists of owners and tags are names for people, JSON for programs."""
+    """One row each, in every form and both orders; a text finds them."""
     for what, name in (("jobs", "job_name"), ("datasets", "dataset_name")):
         rows = day("list", what, "--json").rows
         names = [row[name] for row in rows]

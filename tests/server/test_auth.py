@@ -174,6 +174,21 @@ def test_pages_of_a_bound_reader_are_whole(shared_run: str, tokens: Tokens) -> N
     assert sorted(names) == ["both", "shop-only", "twice"]
 
 
+def test_a_bound_reader_sees_its_jobs_and_their_datasets(shared_run: str, tokens: Tokens) -> None:
+    """And finds no others by a search."""
+    token, _ = tokens.create("t", ["read"], namespaces=["shop"])
+
+    def names(path: str, member: str) -> list[str]:
+        return sorted(row[member] for row in request(shared_run, path, headers=bearer(token)).json["items"])
+
+    assert names("/api/v1/jobs", "job_name") == ["shop-job"]
+    assert names("/api/v1/jobs?search=bank", "job_name") == []
+    assert names("/api/v1/jobs?namespace=bank", "job_name") == []
+    assert names("/api/v1/datasets", "dataset_name") == ["both", "shop-only", "twice"]
+    assert names("/api/v1/datasets?search=BOTH", "dataset_name") == ["both"]
+    assert names("/api/v1/datasets?search=bank", "dataset_name") == []
+
+
 def test_an_unbound_reader_sees_a_shared_run_whole(shared_run: str, tokens: Tokens) -> None:
     """Both jobs, each with all its datasets; and what is about all namespaces."""
     token, _ = tokens.create("t", ["read"])

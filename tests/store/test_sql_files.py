@@ -69,6 +69,10 @@ def statements(name: str) -> dict[str, str]:
     return found
 
 
+ENTITIES = ("upsert_job", "upsert_dataset", "upsert_dataset_name")
+ENTITY_PARAMETERS = (columns.JOB_PARAMETERS, columns.DATASET_PARAMETERS, columns.DATASET_NAME_PARAMETERS)
+
+
 def write_by_hand(connection: psycopg.Connection, event: Event, sql: dict[str, str]) -> None:
     """What a client in any language does: one event, one transaction, the statements of write.sql."""
 
@@ -94,6 +98,10 @@ def write_by_hand(connection: psycopg.Connection, event: Event, sql: dict[str, s
         run("upsert_run", columns.RUN_PARAMETERS, values)
     for dataset in digest.datasets.values():
         run("upsert_run_dataset", columns.RUN_DATASET_PARAMETERS, dataset.values())
+    for name, names, rows in zip(ENTITIES, ENTITY_PARAMETERS, digest.entities.rows(), strict=True):
+        for row in rows.values():
+            texts = [value.decode() if isinstance(value, bytes) and len(value) != 16 else value for value in row]
+            run(name, names, texts)
     for row in digest.assertions.values():
         run("insert_assertion", columns.ASSERTION_PARAMETERS, row)
     for row in digest.tests.values():
