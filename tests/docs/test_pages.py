@@ -168,7 +168,7 @@ def test_the_commands_that_pages_name_exist() -> None:
     """`lineagelog …` in README and operations are commands there are."""
     known = set(re.findall(r"^## lineagelog (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     named = re.findall(
-        r"lineagelog ((?:list|store|tokens|dead-letters) [a-z]+|serve|load|show|status|doctor|config)\b",
+        r"lineagelog ((?:list|store|tokens|dead-letters) [a-z-]+|serve|load|show|status|doctor|config)\b",
         README + OPERATIONS,
     )
     assert len(named) > 20

@@ -98,10 +98,11 @@ def write_by_hand(connection: psycopg.Connection, event: Event, sql: dict[str, s
         run("upsert_run", columns.RUN_PARAMETERS, values)
     for dataset in digest.datasets.values():
         run("upsert_run_dataset", columns.RUN_DATASET_PARAMETERS, dataset.values())
-    for name, names, rows in zip(ENTITIES, ENTITY_PARAMETERS, digest.entities.rows(), strict=True):
+    for title, names, rows in zip(ENTITIES, ENTITY_PARAMETERS, digest.entities.rows(), strict=True):
         for row in rows.values():
-            texts = [value.decode() if isinstance(value, bytes) and len(value) != 16 else value for value in row]
-            run(name, names, texts)
+            told = zip(names, row, strict=True)
+            values = [x.decode() if isinstance(x, bytes) and not name.endswith("_hash") else x for name, x in told]
+            run(title, names, values)
     for row in digest.assertions.values():
         run("insert_assertion", columns.ASSERTION_PARAMETERS, row)
     for row in digest.tests.values():
