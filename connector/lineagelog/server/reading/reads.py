@@ -151,12 +151,12 @@ def events(reader: Reader, query: Query, grant: Grant) -> Any:
 def jobs(reader: Reader, query: Query, grant: Grant) -> Any:
     """The jobs that were seen in the window; to a token that is bound to namespaces, those of these."""
     wanted = _wanted(query, "job", "namespace")
-    return _page(reader.jobs(wanted, status=query.choice("status", STATUSES), within=grant.namespaces), query)
+    return page(reader.jobs(wanted, status=query.choice("status", STATUSES), within=grant.namespaces), query)
 
 
 def datasets(reader: Reader, query: Query, grant: Grant) -> Any:
     """The datasets that were seen in the window; to a token that is bound to namespaces, those that their jobs used."""
-    return _page(reader.datasets(_wanted(query, "dataset", "dataset_namespace"), within=grant.namespaces), query)
+    return page(reader.datasets(_wanted(query, "dataset", "dataset_namespace"), within=grant.namespaces), query)
 
 
 def _wanted(query: Query, name: str, namespace: str) -> Sought:
