@@ -1,5 +1,6 @@
-"""Reads of the log store: windows, one run, and the store's own metrics."""
+"""Reads of the log store: windows, one run, the store's own metrics, and all that as tables."""
 
+from .frames import answers_table, query_table, rows_table
 from .listing import MAX_PAGE, Listing
 from .reader import Reader
 from .rows import (
@@ -38,4 +39,7 @@ __all__ = [
     "Stop",
     "Test",
     "Window",
+    "answers_table",
+    "query_table",
+    "rows_table",
 ]

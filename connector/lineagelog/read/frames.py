@@ -1,16 +1,26 @@
-"""Answers of analyses as flat rows: one for each finding and each subject of a table, as CSV and Parquet have them."""
+"""What was read as tables: answers of analyses as flat rows (CSV, Parquet), these, listings and queries as Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any, BinaryIO, Final
+from types import NoneType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args, get_type_hints
+from uuid import UUID
 
 import orjson
+from msgspec import Struct
 
-from lineagelog.errors import SettingsError
+from lineagelog.errors import InputError, SettingsError
+from lineagelog.postgres.database import Database
 
 from .analyses import Answer
+from .rows import Window
+from .script import run_script, variables
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 _SUBJECT: Final = ("kind", "namespace", "name", "column", "test")
 _FINDING: Final = (
@@ -35,13 +45,10 @@ def rows_of(answers: Iterable[Answer]) -> Iterator[dict[str, Any]]:
         yield from _findings(answer)
 
 
-def write_parquet(answers: list[Answer], out: BinaryIO) -> None:
-    """The same rows as Parquet. Raises SettingsError where pyarrow is missing."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise SettingsError("--parquet needs pyarrow: pip install 'lineagelog[arrow]'") from error
+def answers_table(answers: Iterable[Answer]) -> Table:
+    """The same rows as an Arrow table. Raises SettingsError where pyarrow is missing."""
+    answers = list(answers)
+    pa = _pyarrow()
     kinds = {
         **dict.fromkeys(("lower", "upper", "score"), pa.float64()),
         **dict.fromkeys(("first_seen", "last_seen"), pa.timestamp("us", "UTC")),
@@ -49,7 +56,72 @@ def write_parquet(answers: list[Answer], out: BinaryIO) -> None:
         "run_ids": pa.list_(pa.string()),
     }
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns_of(answers)])
-    pq.write_table(pa.Table.from_pylist(list(rows_of(answers)), schema=schema), out)
+    return pa.Table.from_pylist(list(rows_of(answers)), schema=schema)
+
+
+def rows_table[Row: Struct](kind: type[Row], rows: Iterable[Row]) -> Table:
+    """Rows of a listing, such as `rows_table(Run, reader.runs(window))`, as an Arrow table.
+
+    Times are in UTC, keys are texts, what has members of its own is JSON. Raises what reading raises, and SettingsError
+    where pyarrow is missing.
+    """
+    pa = _pyarrow()
+    known = {
+        bool: pa.bool_(),
+        int: pa.int64(),
+        float: pa.float64(),
+        datetime: pa.timestamp("us", "UTC"),
+        timedelta: pa.duration("us"),
+    }
+    hints = get_type_hints(kind)
+    kinds = {name: _only(hints[name]) for name in kind.__struct_fields__}
+    columns: dict[str, list[Any]] = {name: [] for name in kinds}
+    for row in rows:
+        for name, column in columns.items():
+            value = getattr(row, name)
+            is_plain = value is None or isinstance(value, str) or kinds[name] in known
+            column.append(value if is_plain else str(value) if isinstance(value, UUID) else _json(value))
+    schema = pa.schema([(name, known.get(each, pa.string())) for name, each in kinds.items()])
+    return pa.Table.from_pydict(columns, schema=schema)
+
+
+def query_table(database: Database, query: str, window: Window, values: Mapping[str, str] | None = None) -> Table:
+    """The rows of one statement over the views as an Arrow table, types as PostgreSQL's.
+
+    The statement may use psql's variables :'from' and :'to', the window's bounds, and those of ``values``; it reads
+    only, in the store's schema, in UTC. Raises InputError for a variable without a value, StoreUnavailable, StoreNotCreated,
+    and SettingsError where pyarrow is missing.
+    """
+    pa = _pyarrow()
+    given = {"from": window.start.isoformat(), "to": window.end.isoformat(), **(values or {})}
+    if missing := sorted(variables(query) - given.keys()):
+        raise InputError(f"the query has a variable {missing[0]!r} without a value")
+    with run_script(database, query.strip().rstrip(";"), given) as rows:
+        return pa.Table.from_pylist(
+            [{name: str(value) if isinstance(value, UUID) else value for name, value in row.items()} for row in rows]
+        )
+
+
+def write_parquet(answers: list[Answer], out: BinaryIO) -> None:
+    """The rows of answers as Parquet. Raises SettingsError where pyarrow is missing."""
+    table = answers_table(answers)
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, out)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise SettingsError("Arrow and Parquet need pyarrow: pip install 'lineagelog[arrow]'") from error
+    return pa
+
+
+def _only(hint: Any) -> Any:
+    """The one type of an optional member, else object."""
+    kinds = [each for each in (get_args(hint) or (hint,)) if each is not NoneType]
+    return kinds[0] if len(kinds) == 1 else object
 
 
 def _results(answer: Answer) -> Iterator[dict[str, Any]]:
