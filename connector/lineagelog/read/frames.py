@@ -89,8 +89,8 @@ def query_table(database: Database, query: str, window: Window, values: Mapping[
     """The rows of one statement over the views as an Arrow table, types as PostgreSQL's.
 
     The statement may use psql's variables :'from' and :'to', the window's bounds, and those of ``values``; it reads
-    only, in the store's schema, in UTC. Raises InputError for a variable without a value, StoreUnavailable, StoreNotCreated,
-    and SettingsError where pyarrow is missing.
+    only, in the store's schema, in UTC. Raises InputError for a variable without a value, StoreUnavailable,
+    StoreNotCreated, and SettingsError where pyarrow is missing.
     """
     pa = _pyarrow()
     given = {"from": window.start.isoformat(), "to": window.end.isoformat(), **(values or {})}
