@@ -15,3 +15,9 @@ def sql_text(name: str) -> str:
     """A file of `sql/`, by its path there."""
     places = (_PACKAGE / "sql", _CHECKOUT / "sql")
     return next(file for place in places if (file := place / name).is_file()).read_text(encoding="utf-8")
+
+
+@cache
+def package_text(path: str) -> str:
+    """A file that lies beside the code, by its path in the package."""
+    return (_PACKAGE / path).read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "config": "config",
     "analyse": "analyse",
     "analyses": "analyse",
+    "report": "report",
     "publish": "publish",
     "explain": "findings",
     "governance-actions": "governance_actions",

@@ -74,14 +74,24 @@ def ask(
     """
     if analysis.is_as_of_its_end and as_of not in (None, window.end):
         raise InputError(f"as_of of {analysis.name} is the end of the window, as Egeria has it, and no other time")
-    given = Given(
-        start=window.start,
-        end=window.end,
-        as_of=as_of or window.end,
-        values=analysis.values(values or {}),
-        rules=rules.of_analysis(analysis.name),
-    )
+    given = _given(analysis, window, values, as_of=as_of, rules=rules)
     return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, time_limit, stop))
+
+
+@contextmanager
+def looked_at[Row: Struct](
+    database: Database, analysis: Analysis[Row], window: Window, *, time_limit: timedelta = TIME_LIMIT
+) -> Iterator[Iterable[Row]]:
+    """The rows that an analysis judges, with its defaults: what a drawing shows beside its findings.
+
+    Raises what `ask` raises.
+    """
+    given = _given(analysis, window, {})
+    with (
+        _limited(analysis, time_limit) as settings,
+        _rows(database, analysis, given, EVERYTHING, settings, Stop()) as rows,
+    ):
+        yield rows
 
 
 def ask_new(
@@ -104,6 +114,23 @@ def ask_new(
     return Answer(analysis.name, ALWAYS, _judged(database, analysis, given, arrived, time_limit))
 
 
+def _given(
+    analysis: Analysis[Any],
+    window: Window,
+    values: Mapping[str, str] | None,
+    *,
+    as_of: datetime | None = None,
+    rules: Rules = NO_RULES,
+) -> Given:
+    return Given(
+        start=window.start,
+        end=window.end,
+        as_of=as_of or window.end,
+        values=analysis.values(values or {}),
+        rules=rules.of_analysis(analysis.name),
+    )
+
+
 def _judged(
     database: Database,
     analysis: Analysis[Any],
@@ -112,10 +139,18 @@ def _judged(
     time_limit: timedelta,
     stop: Stop | None = None,
 ) -> Judgement:
-    settings = {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
+    with (
+        _limited(analysis, time_limit) as settings,
+        _rows(database, analysis, given, arrived, settings, stop or Stop()) as rows,
+    ):
+        return analysis.judge(rows, given)
+
+
+@contextmanager
+def _limited(analysis: Analysis[Any], time_limit: timedelta) -> Iterator[dict[str, str]]:
+    """The settings of its statement; where that is stopped, AnalysisStopped says which it was, and what helps."""
     try:
-        with _rows(database, analysis, given, arrived, settings, stop or Stop()) as rows:
-            return analysis.judge(rows, given)
+        yield {**_PLANNER[analysis.joins], "statement_timeout": f"{time_limit // timedelta(milliseconds=1)}ms"}
     except AnalysisStopped as stopped:
         raise AnalysisStopped(
             f"{analysis.name} was stopped after {time_limit.total_seconds():g} s: take a shorter window or history, or "

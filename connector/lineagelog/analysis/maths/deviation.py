@@ -110,13 +110,7 @@ def judge(times: Sequence[float], values: Sequence[float], first: int, policy: P
     hits: list[Deviation] = []
     drift: Deviation | None = None
     level, judged = 0.0, 0
-    for start, end in _weeks(times, first):
-        begin = max(0, min(bisect_left(times, times[start] - _TRAINING), start - _FEWEST))
-        if start - begin < policy.minimum:
-            continue
-        step = ceil((start - begin) / _MOST)
-        baseline = learn(times[begin:start:step], values[begin:start:step])
-        limits = _limits(policy, baseline, len(times) - first)
+    for start, end, baseline, limits in _taught(times, values, first, policy):
         for index in range(start, end):
             each = _compared(index, times[index], values[index], baseline, limits)
             level += _FORGETTING * (max(-3.0, min(3.0, each.score)) - level)
@@ -129,6 +123,28 @@ def judge(times: Sequence[float], values: Sequence[float], first: int, policy: P
     if drift and any(drift.place - each.place < 20 for each in found):
         drift = None
     return Judged(found, drift, judged)
+
+
+def bands(times: Sequence[float], values: Sequence[float], first: int, policy: Policy) -> list[Deviation]:
+    """What was expected of each value from index ``first`` on, usual or not; without those with too little history."""
+    return [
+        _compared(index, times[index], values[index], baseline, limits)
+        for start, end, baseline, limits in _taught(times, values, first, policy)
+        for index in range(start, end)
+    ]
+
+
+def _taught(
+    times: Sequence[float], values: Sequence[float], first: int, policy: Policy
+) -> Iterator[tuple[int, int, Baseline, _Limits]]:
+    """The weeks to judge that have enough history, as ranges of indices, with what it taught."""
+    for start, end in _weeks(times, first):
+        begin = max(0, min(bisect_left(times, times[start] - _TRAINING), start - _FEWEST))
+        if start - begin < policy.minimum:
+            continue
+        step = ceil((start - begin) / _MOST)
+        baseline = learn(times[begin:start:step], values[begin:start:step])
+        yield start, end, baseline, _limits(policy, baseline, len(times) - first)
 
 
 def _weeks(times: Sequence[float], first: int) -> Iterator[tuple[int, int]]:

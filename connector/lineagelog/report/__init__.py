@@ -1,0 +1,7 @@
+"""The report, an HTML file that stands for itself: `source` reads what is in it, `page` writes it; all else is pure."""
+
+from .model import Report
+from .page import page
+from .source import Wanted, collect
+
+__all__ = ["Report", "Wanted", "collect", "page"]
