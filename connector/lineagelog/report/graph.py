@@ -13,7 +13,7 @@ from .model import Blast
 _ROWS: Final = 9
 """Things that a column shows; the others are one."""
 _COLUMNS: Final = 13
-_BOX, _GAP, _ROW = (168, 30), 44, 42
+_BOX, _GAP, _ROW = (196, 30), 40, 42
 
 
 class GraphNode(Struct, frozen=True):
@@ -98,7 +98,7 @@ def _way(a: GraphNode, b: GraphNode) -> str:
 
 def _node(node: GraphNode) -> Markup:
     kind = "job" if node.is_job else "dataset"
-    text = f"{node.hidden} more {kind}s" if node.hidden else short(node.key.rpartition("/")[2] or node.key, 21)
+    text = f"{node.hidden} more {kind}s" if node.hidden else short(node.key.rpartition("/")[2] or node.key, 26)
     width, height = _BOX
     top = node.y - height / 2
     is_start = node.column == 0

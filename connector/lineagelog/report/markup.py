@@ -85,12 +85,12 @@ def grey(text: str | None, most: int = 28) -> Markup:
     return tag("bdi", cut, class_="dim", dir="auto", title=text if len(text) > 14 else None)
 
 
-def moment(at: datetime | None, *, is_exact: bool = False) -> Markup:
-    """A time in UTC, to the minute; to the second where that is asked."""
+def moment(at: datetime | None, *, with_year: bool = False) -> Markup:
+    """A time in UTC, to the minute; with the year where that is asked."""
     if at is None:
         return tag("span", "–", class_="dim")
     at = at.astimezone(UTC)
-    text = f"{at.day} {at:%b %Y %H:%M:%S}" if is_exact else f"{at.day} {at:%b %H:%M}"
+    text = f"{at.day} {at:%b %Y %H:%M}" if with_year else f"{at.day} {at:%b %H:%M}"
     return tag("time", text, datetime=at.isoformat(timespec="seconds"), title=f"{at:%Y-%m-%d %H:%M:%S} UTC")
 
 

@@ -74,8 +74,8 @@ def _parts(report: Report) -> list[Content]:
 
 def _head(report: Report) -> Markup:
     runs = sum(job.executions for job in report.jobs)
-    since: Content = "the beginning" if report.start is None else moment(report.start, is_exact=True)
-    told = [since, " to ", moment(report.end, is_exact=True), f" UTC · {counted(len(report.jobs), 'jobs')}, "]
+    since: Content = "the beginning" if report.start is None else moment(report.start, with_year=True)
+    told = [since, " to ", moment(report.end, with_year=True), f" UTC · {counted(len(report.jobs), 'jobs')}, "]
     return tag(
         "div",
         tag("h1", report.title, dir="auto"),
@@ -141,7 +141,7 @@ def _figures(report: Report) -> Markup:
             "warn" if report.findings else "ok",
             "Findings",
             number(len(report.findings)),
-            "",
+            "in all",
             worst or "none",
             is_bad=bool(severe[Severity.CRITICAL]),
         ),
@@ -172,5 +172,5 @@ def _foot(report: Report) -> Markup:
         if report.insufficient
         else ""
     )
-    told = [f"Asked: {asked}.{few} Times are UTC; lateness as of ", moment(report.as_of, is_exact=True), "."]
+    told = [f"Asked: {asked}.{few} Times are UTC; lateness as of ", moment(report.as_of, with_year=True), "."]
     return tag("footer", told)

@@ -18,6 +18,7 @@ from .model import JobLine, Report, ResultLine, State, Step, VolumeLine
 from .tables import Column, cell, empty, legend, more, row, section, severity, state, table, time_value
 
 _FIRST: Final = 8
+_LOW: Final = 3
 _FINDINGS: Final = 2000
 _LINES: Final = 25
 _CARDS: Final = 12
@@ -33,7 +34,9 @@ def findings(report: Report) -> Markup:
     title, counts = "Look at this first", counted(len(found), "findings")
     severe = [each for each in found if each.severity.rank >= Severity.HIGH.rank]
     failing = [job for job in report.jobs if job.state is State.FAILING]
-    rows = [*map(_finding, severe), *map(_failing, failing), *map(_finding, found[len(severe) :])]
+    mild = [each for each in found[len(severe) :] if each.severity is not Severity.LOW]
+    low = found[len(severe) + len(mild) :][:_LOW]
+    rows = [*map(_finding, severe), *map(_failing, failing), *map(_finding, (*mild, *low))]
     if not rows:
         sub = f"{counted(len(report.asked), 'questions')} asked"
         return section("findings", title, sub, empty("No job is failing, and nothing was found."))
@@ -58,7 +61,7 @@ def _told(mark: Markup, title: str, told: str, at: datetime | None) -> Markup:
 
 
 def _titled(each: Finding) -> str:
-    return f"{each.analysis.replace('_', ' ').capitalize()}: {short(each.change, 60)}"
+    return f"{each.analysis.replace('_', ' ').capitalize()}: {short(each.change, 60).replace('_', ' ')}"
 
 
 def _all_findings(found: Sequence[Finding]) -> Markup:
