@@ -7,7 +7,7 @@ from typing import Any
 
 from lineagelog.analysis import Finding, Severity, Subject
 from lineagelog.report.axes import even_scale, round_scale
-from lineagelog.report.model import JobLine, Report, SpanCount, judged_jobs
+from lineagelog.report.model import JobLine, ReportContent, SpanCount, judged_jobs
 
 END = datetime(2026, 3, 8, tzinfo=UTC)
 START = END - timedelta(days=7)
@@ -47,7 +47,7 @@ def finding(name: str, **more: Any) -> Finding:
     return Finding(**told | more)
 
 
-def report(*jobs: JobLine, **more: Any) -> Report:
+def report(*jobs: JobLine, **more: Any) -> ReportContent:
     """Of a week, with time lines of all these jobs."""
     lines = {
         each.job_key: [SpanCount(each.job_key, place, "COMPLETE", 1) for place in range(0, 100, 10)] for each in jobs
@@ -64,4 +64,4 @@ def report(*jobs: JobLine, **more: Any) -> Report:
         "lines": lines,
         "asked": ("failure_streak",),
     }
-    return Report(**told | more)
+    return ReportContent(**told | more)

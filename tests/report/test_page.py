@@ -16,7 +16,16 @@ from lineagelog.analysis import Severity, Subject
 from lineagelog.report.axes import number_label, round_numbers, round_scale, step_words, ticks
 from lineagelog.report.graph import layout
 from lineagelog.report.markup import name, safe, short, tag
-from lineagelog.report.model import DRAWN, Blast, Report, ResultLine, State, Step, VolumeLine, VolumePoint
+from lineagelog.report.model import (
+    DRAWN,
+    Blast,
+    BlastStep,
+    JobStanding,
+    ReportContent,
+    ResultLine,
+    VolumeLine,
+    VolumePoint,
+)
 from lineagelog.report.page import page
 
 from .support import END, START, finding, job, report
@@ -54,7 +63,7 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def full(text: str) -> Report:
+def full(text: str) -> ReportContent:
     """A report that has the text in each place where a text of others can be."""
     subject = Subject("test", text, text, text, text)
     points = [VolumePoint(START + timedelta(days=each), 10.0 * each, 5, 20, 40) for each in range(5)]
@@ -72,7 +81,8 @@ def full(text: str) -> Report:
         volumes=[VolumeLine(namespace=text, name=text, job=text, unit="rows", points=points, finding=found)],
         volumes_known=1,
         blast=Blast(
-            text, [Step(1, text, f"{text}/a", text, 1, other_version=True), Step(2, "j", text, None, 1, False)]
+            text,
+            [BlastStep(1, text, f"{text}/a", text, 1, other_version=True), BlastStep(2, "j", text, None, 1, False)],
         ),
         stopped=[text],
     )
@@ -124,12 +134,12 @@ def test_ten_thousand_jobs_fit_and_the_worst_are_drawn() -> None:
     table = document[document.index('id="all-jobs"') :]
     assert table.count("<tr") == 10_001
     assert "worst 200 of 10,000 jobs" in document
-    assert [each.state for each in told.jobs[:DRAWN]] == [State.FAILING] * DRAWN
+    assert [each.state for each in told.jobs[:DRAWN]] == [JobStanding.FAILING] * DRAWN
 
 
 def test_an_empty_report_says_why_and_what_to_do() -> None:
     """No part is missing, none is blank."""
-    document = page(Report(title="Nothing", start=None, end=END, as_of=END))
+    document = page(ReportContent(title="Nothing", start=None, end=END, as_of=END))
     for said in ("No job ran in this window", "Nothing found", "No test reported", "the beginning", "--since"):
         assert said.replace("Nothing found", "nothing was found") in document, said
     assert "None" not in re.sub("<style>.*</style>", "", document, flags=re.DOTALL)
@@ -153,11 +163,11 @@ def test_states_are_what_happened_last_and_what_did_not() -> None:
     ]
     told = report(job(1), job(2, last_outcome="RUNNING"), job(3), job(4, last_outcome="ABORT"), findings=found)
     assert [(each.name[-5:], each.state) for each in told.jobs] == [
-        ("00002", State.STUCK),
-        (".gone", State.LATE),
-        ("00004", State.ABORTED),
-        ("00001", State.COMPLETED),
-        ("00003", State.COMPLETED),
+        ("00002", JobStanding.STUCK),
+        (".gone", JobStanding.LATE),
+        ("00004", JobStanding.ABORTED),
+        ("00001", JobStanding.COMPLETED),
+        ("00003", JobStanding.COMPLETED),
     ]
 
 
@@ -181,12 +191,12 @@ def test_a_volume_outside_its_band_points_to_its_side() -> None:
 
 def test_the_graph_has_each_thing_once_and_hides_no_number() -> None:
     """Jobs between datasets; of a column that is too long the rest is one box with its number."""
-    steps = [Step(1, f"job{each}", "start", f"out{each}", 1, other_version=False) for each in range(30)]
+    steps = [BlastStep(1, f"job{each}", "start", f"out{each}", 1, other_version=False) for each in range(30)]
     laid = layout(Blast("bad", steps))
     assert sum(node.hidden or 1 for node in laid.nodes) == 61
     assert {node.column for node in laid.nodes} == {0, 1, 2}
     assert len(laid.edges) == 9 + 9
-    cycle = layout(Blast("bad", [Step(1, "a", "start", "b", 1, False), Step(2, "c", "b", "start", 1, False)]))
+    cycle = layout(Blast("bad", [BlastStep(1, "a", "start", "b", 1, False), BlastStep(2, "c", "b", "start", 1, False)]))
     assert len(cycle.nodes) == 4
 
 

@@ -10,8 +10,8 @@ import pytest
 from lineagelog.analysis import analysis_named
 from lineagelog.analysis import place as joined
 from lineagelog.read import Window
-from lineagelog.report import Report, Wanted, collect, page
-from lineagelog.report.model import State
+from lineagelog.report import ReportContent, Wanted, collect, page
+from lineagelog.report.model import JobStanding
 from lineagelog.report.source import usual_analyses
 from tests.analysis.support import DATABASE, dataset, day, load, run, run_id_of
 
@@ -23,7 +23,7 @@ type Json = dict[str, Any]
 ODD = 37
 
 
-def asked(store: LogStore, first: float, last: float, *names: str, **more: Any) -> Report:
+def asked(store: LogStore, first: float, last: float, *names: str, **more: Any) -> ReportContent:
     """The report of some days, with these analyses."""
     analyses = [analysis_named(name) for name in names]
     window = Window(day(first), day(last))
@@ -64,9 +64,9 @@ def test_all_parts_are_read(shop: LogStore) -> None:
     told = asked(shop, 33, 40, "volume_anomaly", "failure_streak")
     assert told.stopped == []
     assert [(job.name, job.state, job.executions, job.failed) for job in told.jobs] == [
-        ("boom", State.FAILING, 7, 7),
-        ("load", State.COMPLETED, 5, 0),
-        ("use", State.COMPLETED, 5, 0),
+        ("boom", JobStanding.FAILING, 7, 7),
+        ("load", JobStanding.COMPLETED, 5, 0),
+        ("use", JobStanding.COMPLETED, 5, 0),
     ]
     assert told.jobs[0].last_error == "no space left"
     assert told.jobs[1].typical == 600

@@ -1,7 +1,7 @@
 """The report, an HTML file that stands for itself: `source` reads what is in it, `page` writes it; all else is pure."""
 
-from .model import Report
+from .model import ReportContent
 from .page import page
 from .source import Wanted, collect
 
-__all__ = ["Report", "Wanted", "collect", "page"]
+__all__ = ["ReportContent", "Wanted", "collect", "page"]

@@ -37,14 +37,14 @@ class GraphNode(Struct, frozen=True):
         return 28 + self.row * _ROW
 
 
-class Graph(Struct, frozen=True):
+class BlastGraph(Struct, frozen=True):
     """All that is drawn: nodes, and the pairs of places in them that are joined."""
 
     nodes: Sequence[GraphNode]
     edges: Sequence[tuple[int, int]]
 
 
-def layout(blast: Blast) -> Graph:
+def layout(blast: Blast) -> BlastGraph:
     """Jobs between the datasets that they read and wrote; each thing once, as near to the start as it was reached."""
     columns: dict[str, int] = {}
     pairs: dict[tuple[str, str], None] = {}
@@ -58,7 +58,7 @@ def layout(blast: Blast) -> Graph:
             pairs[job, f"d {step.target}"] = None
     nodes, places = _placed(columns)
     joined = {(places[a], places[b]): None for a, b in pairs if a in places and b in places and places[a] != places[b]}
-    return Graph(nodes, list(joined))
+    return BlastGraph(nodes, list(joined))
 
 
 def _placed(columns: dict[str, int]) -> tuple[list[GraphNode], dict[str, int]]:

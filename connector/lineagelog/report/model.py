@@ -16,7 +16,7 @@ DRAWN: Final = 200
 """Jobs whose time lines are drawn; all are in the table."""
 
 
-class State(StrEnum):
+class JobStanding(StrEnum):
     """How a job stands, worst first."""
 
     FAILING = "failing"
@@ -40,15 +40,15 @@ class State(StrEnum):
     @property
     def rank(self) -> int:
         """Its place among them; 0 is the worst."""
-        return list(State).index(self)
+        return list(JobStanding).index(self)
 
 
-_SHAPES: Final = dict(zip(State, ("fail", "stuck", "late", "stop", "none", "run", "ok"), strict=True))
+_SHAPES: Final = dict(zip(JobStanding, ("fail", "stuck", "late", "stop", "none", "run", "ok"), strict=True))
 _OF_OUTCOME: Final = {
-    "FAIL": State.FAILING,
-    "ABORT": State.ABORTED,
-    "RUNNING": State.RUNNING,
-    "COMPLETE": State.COMPLETED,
+    "FAIL": JobStanding.FAILING,
+    "ABORT": JobStanding.ABORTED,
+    "RUNNING": JobStanding.RUNNING,
+    "COMPLETE": JobStanding.COMPLETED,
 }
 
 
@@ -71,7 +71,7 @@ class JobLine(Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     good_run: str | None = None
     """The last that completed."""
-    state: State = State.OTHER
+    state: JobStanding = JobStanding.OTHER
 
     @property
     def ended(self) -> int:
@@ -157,7 +157,7 @@ class VolumeLine(Struct, frozen=True, kw_only=True):
     finding: Finding | None = None
 
 
-class Step(Struct, frozen=True):
+class BlastStep(Struct, frozen=True):
     """A job that read bad data, and the dataset that it wrote with it, if any."""
 
     depth: int
@@ -173,10 +173,10 @@ class Blast(Struct, frozen=True):
 
     why: str
     """What is bad, in a sentence."""
-    steps: Sequence[Step]
+    steps: Sequence[BlastStep]
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ReportContent(Struct, frozen=True, kw_only=True):
     """All of a report."""
 
     title: str
@@ -206,7 +206,7 @@ class Report(Struct, frozen=True, kw_only=True):
     stopped: Sequence[str] = ()
     """What was not to be had in time: one sentence each."""
 
-    def count(self, *states: State) -> int:
+    def count(self, *states: JobStanding) -> int:
         """How many jobs stand so."""
         return sum(job.state in states for job in self.jobs)
 
@@ -241,12 +241,12 @@ def _late(findings: Sequence[Finding]) -> dict[tuple[str, str], datetime]:
     return late
 
 
-def _state(job: JobLine, late: Mapping[tuple[str, str], datetime], stuck: set[tuple[str, str]]) -> State:
+def _state(job: JobLine, late: Mapping[tuple[str, str], datetime], stuck: set[tuple[str, str]]) -> JobStanding:
     place = (job.namespace, job.name)
     if job.last_outcome == "FAIL":
-        return State.FAILING
+        return JobStanding.FAILING
     if place in stuck and job.last_outcome == "RUNNING":
-        return State.STUCK
+        return JobStanding.STUCK
     if place in late and (job.last_at is None or job.last_at < late[place]):
-        return State.LATE
-    return _OF_OUTCOME.get(job.last_outcome, State.OTHER)
+        return JobStanding.LATE
+    return _OF_OUTCOME.get(job.last_outcome, JobStanding.OTHER)

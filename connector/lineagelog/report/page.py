@@ -12,7 +12,7 @@ from lineagelog.resources import package_text
 from lineagelog.shown import counted
 
 from .markup import Content, Markup, icon, icons, moment, number, tag
-from .model import Report, State
+from .model import JobStanding, ReportContent
 from .sections import all_jobs, blast_radius, executions, findings, tests, time_lines, volumes
 
 _PARTS: Final = (
@@ -25,7 +25,7 @@ _PARTS: Final = (
 )
 
 
-def page(report: Report) -> str:
+def page(report: ReportContent) -> str:
     """The document. It does not depend on when or where it is made."""
     style, script = package_text("report/report.css"), package_text("report/report.js")
     policy = (
@@ -56,7 +56,7 @@ def _top() -> Markup:
     return tag("nav", tag("div", tag("b", "lineagelog", tag("span", "report")), links), class_="top")
 
 
-def _parts(report: Report) -> list[Content]:
+def _parts(report: ReportContent) -> list[Content]:
     return [
         _head(report),
         _stopped(report),
@@ -72,7 +72,7 @@ def _parts(report: Report) -> list[Content]:
     ]
 
 
-def _head(report: Report) -> Markup:
+def _head(report: ReportContent) -> Markup:
     runs = sum(job.executions for job in report.jobs)
     since: Content = "the beginning" if report.start is None else moment(report.start, with_year=True)
     told = [since, " to ", moment(report.end, with_year=True), f" UTC · {counted(len(report.jobs), 'jobs')}, "]
@@ -84,7 +84,7 @@ def _head(report: Report) -> Markup:
     )
 
 
-def _stopped(report: Report) -> Markup | None:
+def _stopped(report: ReportContent) -> Markup | None:
     if not report.stopped:
         return None
     title = tag("b", f"{counted(len(report.stopped), 'parts')} of this report could not be read in time")
@@ -92,10 +92,14 @@ def _stopped(report: Report) -> Markup | None:
     return tag("div", icon("warn"), " ", title, told, class_="alert", role="note")
 
 
-def _figures(report: Report) -> Markup:
+def _figures(report: ReportContent) -> Markup:
     jobs = report.jobs
     completed, ended = sum(job.completed for job in jobs), sum(job.ended for job in jobs)
-    failing, late, stuck = report.count(State.FAILING), report.count(State.LATE), report.count(State.STUCK)
+    failing, late, stuck = (
+        report.count(JobStanding.FAILING),
+        report.count(JobStanding.LATE),
+        report.count(JobStanding.STUCK),
+    )
     outside = sum(line.finding is not None for line in report.volumes)
     fail_now = sum(not each.latest[0] for each in report.tests)
     severe = Counter(each.severity for each in report.findings)
@@ -165,7 +169,7 @@ def _figure(target: str, shape: str, word: str, value: str, unit: str, detail: s
     )
 
 
-def _foot(report: Report) -> Markup:
+def _foot(report: ReportContent) -> Markup:
     asked = ", ".join(report.asked) or "none"
     few = (
         f" {counted(report.insufficient, 'subjects')} with too little history to be judged."

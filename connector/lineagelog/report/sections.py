@@ -14,7 +14,7 @@ from .axes import step_words
 from .drawings import STACK, WORDS, bars, line, line_axis, strip, volume
 from .graph import graph
 from .markup import Content, Markup, grey, icon, moment, name, number, short, tag
-from .model import JobLine, Report, ResultLine, State, Step, VolumeLine
+from .model import BlastStep, JobLine, JobStanding, ReportContent, ResultLine, VolumeLine
 from .tables import Column, cell, empty, legend, more, row, section, severity, state, table, time_value
 
 _FIRST: Final = 8
@@ -28,12 +28,12 @@ _TESTS: Final = 25
 _MARKS: Final = {outcome: tag("rect", x=1, y=1, width=10, height=10, class_=f"f-{STACK[outcome]}") for outcome in STACK}
 
 
-def findings(report: Report) -> Markup:
+def findings(report: ReportContent) -> Markup:
     """What is broken now and what is worst; all findings to open."""
     found = report.findings
     title, counts = "Look at this first", counted(len(found), "findings")
     severe = [each for each in found if each.severity.rank >= Severity.HIGH.rank]
-    failing = [job for job in report.jobs if job.state is State.FAILING]
+    failing = [job for job in report.jobs if job.state is JobStanding.FAILING]
     mild = [each for each in found[len(severe) :] if each.severity is not Severity.LOW]
     low = found[len(severe) + len(mild) :][:_LOW]
     rows = [*map(_finding, severe), *map(_failing, failing), *map(_finding, (*mild, *low))]
@@ -100,7 +100,7 @@ def _subject(each: Finding) -> str:
     return f"{about.test} of {text}" if about.test else text
 
 
-def executions(report: Report) -> Markup | None:
+def executions(report: ReportContent) -> Markup | None:
     """How many began when, and what came of them."""
     if report.scale is None:
         return None
@@ -111,7 +111,7 @@ def executions(report: Report) -> Markup | None:
     return section("executions", title, "by when they began, UTC", drawn, end=marks)
 
 
-def time_lines(report: Report) -> Markup:
+def time_lines(report: ReportContent) -> Markup:
     """The worst jobs along time."""
     scale = report.line_scale
     jobs = [job for job in report.jobs if job.job_key in report.lines] if scale else []
@@ -150,7 +150,7 @@ def _span(seconds: float | None) -> Content:
     return tag("span", "–", class_="dim") if seconds is None else span(seconds)
 
 
-def volumes(report: Report) -> Markup:
+def volumes(report: ReportContent) -> Markup:
     """What was written, each in its band."""
     lines = report.volumes
     if not lines:
@@ -185,7 +185,7 @@ def _card(each: VolumeLine) -> Markup:
     return tag("div", title, tag("p", said, title=f"written by {each.job}"), volume(each), class_="card")
 
 
-def tests(report: Report) -> Markup:
+def tests(report: ReportContent) -> Markup:
     """Those that failed."""
     title = "Failing tests"
     if not report.tests:
@@ -223,7 +223,7 @@ def _test(each: ResultLine) -> Markup:
     )
 
 
-def blast_radius(report: Report) -> Markup:
+def blast_radius(report: ReportContent) -> Markup:
     """What the finding reaches that reaches most."""
     blast = report.blast
     if blast is None:
@@ -264,7 +264,7 @@ def _as_table(steps: int) -> str:
     )
 
 
-def _step(each: Step) -> Markup:
+def _step(each: BlastStep) -> Markup:
     version = " (another version)" if each.other_version else None
     return row(
         cell(each.depth, class_="num"),
@@ -275,7 +275,7 @@ def _step(each: Step) -> Markup:
     )
 
 
-def all_jobs(report: Report) -> Markup:
+def all_jobs(report: ReportContent) -> Markup:
     """The table of all jobs."""
     if not report.jobs:
         hint = "Take a longer one with --since, or look with `lineagelog status` whether events arrive."
@@ -312,7 +312,9 @@ def _job(job: JobLine) -> Markup:
         cell(name(job.name)),
         cell(grey(job.namespace, 20), class_="p3"),
         cell(job.executions, class_="num", value=job.executions),
-        cell(job.failed, class_="num bad" if job.failed and job.state is State.FAILING else "num", value=job.failed),
+        cell(
+            job.failed, class_="num bad" if job.failed and job.state is JobStanding.FAILING else "num", value=job.failed
+        ),
         cell(well, class_="num", value=job.completed / job.ended if job.ended else ""),
         cell(_span(job.typical), class_="num", value="" if job.typical is None else job.typical),
         cell(moment(job.last_at), class_="num", value=time_value(job.last_at)),

@@ -21,12 +21,12 @@ from .axes import even_scale, round_scale
 from .model import (
     DRAWN,
     Blast,
+    BlastStep,
     JobLine,
-    Report,
+    JobStanding,
+    ReportContent,
     ResultLine,
     SpanCount,
-    State,
-    Step,
     TimeScale,
     VolumeLine,
     judged_jobs,
@@ -94,7 +94,7 @@ def _utc(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
-def collect(database: Database, wanted: Wanted, tell: Callable[[str], object] = str) -> Report:
+def collect(database: Database, wanted: Wanted, tell: Callable[[str], object] = str) -> ReportContent:
     """Read a report; ``tell`` is given the name of each part before it is read.
 
     An analysis that is stopped at the time limit is named in the report. Raises what `read.analyses.ask` raises else.
@@ -113,7 +113,7 @@ def collect(database: Database, wanted: Wanted, tell: Callable[[str], object] = 
         looked_at(database, analysis_named("volume_anomaly"), wanted.window, time_limit=wanted.time_limit) as rows,
     ):
         volumes, volumes_known = drawn(rows, told_of(findings), start, wanted.rules)
-    return Report(
+    return ReportContent(
         title=wanted.title,
         start=None if wanted.window.is_open else wanted.window.start,
         end=wanted.window.end,
@@ -165,7 +165,7 @@ def _tests(reading: _Reading) -> tuple[list[ResultLine], int]:
 
 
 def _executions(reading: _Reading, jobs: Sequence[JobLine], findings: Sequence[Finding]) -> Mapping[str, Any]:
-    """The members of a Report that tell of executions along time."""
+    """The members of a ReportContent that tell of executions along time."""
     seen = [at for job in jobs for at in (job.first_at, job.last_at) if at is not None]
     if not seen:
         return {}
@@ -231,7 +231,7 @@ def _suspects(
             why = f"{place(test.namespace, test.name)} fails the test {test.test}."
             yield _Suspect(why, test.failed_at, {"dataset": test.name, "dataset_namespace": test.namespace})
     for job in jobs:
-        if job.state is State.FAILING and job.good_run:
+        if job.state is JobStanding.FAILING and job.good_run:
             why = f"{place(job.namespace, job.name)} fails; this is who read what its last good run wrote."
             yield _Suspect(why, start, {"run_id": job.good_run})
 
@@ -244,9 +244,9 @@ def _of_finding(finding: Finding) -> dict[str, str]:
     return {"run_id": finding.run_ids[0]} if finding.run_ids else {}
 
 
-def _step(finding: Finding) -> Step:
+def _step(finding: Finding) -> BlastStep:
     values, subject = finding.values, finding.subject
-    return Step(
+    return BlastStep(
         depth=values["depth"],
         job=place(values["job_namespace"], values["job_name"]),
         source=place(values["from_namespace"], values["from_name"]),

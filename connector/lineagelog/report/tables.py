@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lineagelog.analysis import Severity
 
 from .markup import Content, Markup, icon, tag
-from .model import State
+from .model import JobStanding
 
 type Column = tuple[str, str | None, str]
 """Its head, the class of its cells, and its width (empty: what is left)."""
@@ -49,7 +49,7 @@ def time_value(at: datetime | None) -> float | str:
     return "" if at is None else f"{at.astimezone(UTC).timestamp():.0f}"
 
 
-def state(of: State) -> Markup:
+def state(of: JobStanding) -> Markup:
     """Its shape and its word."""
     return tag("span", icon(of.shape), of.word, class_="state")
 
