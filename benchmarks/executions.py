@@ -1,6 +1,6 @@
 """The views against hand-written queries, and the analyses with and without statistics, on a store of many runs.
 
-    python -m benchmarks.executions [--runs 1000000] [--rounds 3] [--database URL [--keep]] [--plans]
+    python -m benchmarks.executions [--runs 1000000] [--rounds 3] [--database URL [--keep]] [--only analyses] [--plans]
 
 Each function of `sql/views.sql` answers for a day and a week, each view for the whole store, in turn with a query over
 the tables that gives the same rows, first one first and then the other; the figure is the median of the rounds' ratios.
@@ -11,6 +11,7 @@ than 1.2.
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from typing import Any, Final
 import psycopg
 
 from benchmarks.__main__ import database
+from benchmarks.cpu import OfPostgres
 from benchmarks.filled import END, fill, forget_statistics, vacuum
 from benchmarks.writers import create_store
 from lineagelog.analysis import analyses
@@ -30,6 +32,8 @@ from lineagelog.store import Database, open_engine
 
 SCHEMA: Final = "bench_executions"
 LIMIT: Final = 1.2
+STATES: Final = {"with": vacuum, "without": forget_statistics}
+"""Of the statistics."""
 WEEK: Final = (END - timedelta(days=7), END)
 
 _RUN = "r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key"
@@ -161,38 +165,58 @@ class Asked:
     name: str
     findings: int
     seconds: dict[str, float]
+    cpu: dict[str, float]
+    """Of PostgreSQL with its workers, and of Python: what a busy machine does not change."""
 
 
 def ask_all(url: str, connection: psycopg.Connection[Any], rounds: int) -> list[Asked]:
     """Each analysis of the last week, with statistics and just after their loss. Raises ValueError if they differ."""
     engine, week = open_engine(url), Window(*WEEK)
+    postgres = OfPostgres(url.replace("postgresql+psycopg://", "postgresql://"))
     times: dict[str, dict[str, list[float]]] = {name: {} for name in analyses()}
+    cpus: dict[str, dict[str, list[float]]] = {name: {} for name in analyses()}
     findings: dict[str, int] = {}
     for _ in range(rounds):
-        for state, bring_about in {"with": vacuum, "without": forget_statistics}.items():
+        for state, bring_about in STATES.items():
             bring_about(connection)
             for name, analysis in analyses().items():
                 values = {"dataset": "in_4", "dataset_namespace": "db"} if analysis.one_of else {}
+                used = postgres.seconds() + time.process_time()
                 clock = time.perf_counter()
                 answer = ask(Database(engine, SCHEMA), analysis, week, values, time_limit=timedelta(hours=1))
                 times[name].setdefault(state, []).append(time.perf_counter() - clock)
+                cpus[name].setdefault(state, []).append(postgres.seconds() + time.process_time() - used)
                 count = len(answer.findings)
                 if findings.setdefault(name, count) != count:
                     raise ValueError(f"{name} {state} statistics: {count} findings, not {findings[name]}")
     engine.dispose()
     return [
-        Asked(name, findings[name], {state: statistics.median(all_) for state, all_ in by_state.items()})
-        for name, by_state in times.items()
+        Asked(name, findings[name], medians(times[name]), medians(cpus[name]))
+        for name, analysis in analyses().items()
+        if not analysis.reads_events
     ]
 
 
+def medians(by_state: dict[str, list[float]]) -> dict[str, float]:
+    """The median of each state's rounds."""
+    return {state: statistics.median(rounds) for state, rounds in by_state.items()}
+
+
 def report_analyses(asked: list[Asked]) -> str:
-    """A table."""
-    lines = ["| analysis | findings | with statistics | without | ratio |", "|---|--:|--:|--:|--:|"]
-    for one in asked:
-        given, lost = one.seconds["with"], one.seconds["without"]
-        lines.append(f"| `{one.name}` | {one.findings:,} | {given:.1f} s | {lost:.1f} s | {lost / given:.1f} |")
-    return "\n".join(lines)
+    """A table, the sum of those that are no drift, and the memory that Python took at most."""
+    lines = [
+        "| analysis | findings | with statistics | its CPU | without | its CPU | ratio of CPU |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    others = [one for one in asked if not one.name.endswith("_drift")]
+    total = {state: sum(one.seconds[state] for one in others) for state in STATES}
+    cpu = {state: sum(one.cpu[state] for one in others) for state in STATES}
+    for one in (*asked, Asked("all but the drifts", sum(one.findings for one in others), total, cpu)):
+        cells = [f"{figure[state]:.1f} s" for state in STATES for figure in (one.seconds, one.cpu)]
+        ratio = one.cpu["without"] / max(one.cpu["with"], 0.01)
+        lines.append(f"| `{one.name}` | {one.findings:,} | {' | '.join(cells)} | {ratio:.1f} |")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return "\n".join([*lines, "", f"Python took {peak:,.0f} MiB at most."])
 
 
 def runs_in(connection: psycopg.Connection[Any]) -> int | None:
@@ -210,6 +234,7 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--database", help="URL of a database of a superuser to use instead of a fresh embedded one")
     parser.add_argument("--keep", action="store_true", help="keep the filled store in --database, for the next time")
+    parser.add_argument("--only", choices=("views", "analyses"), help="one of the two tables")
     parser.add_argument("--plans", action="store_true", help=f"the plans of views with a ratio above {LIMIT}")
     options = parser.parse_args(given)
     with database(options.database) as (url, dsn), psycopg.connect(dsn, autocommit=True) as connection:
@@ -219,12 +244,14 @@ def main(given: list[str] | None = None) -> None:
             create_store(url, SCHEMA)
             fill(connection, options.runs)
             print(f"{options.runs:,} runs filled in {time.perf_counter() - clock:.0f} s\n", flush=True)
-        found = [compare(connection, pair, options.rounds) for pair in pairs()]
-        print(report_views(found), end="\n\n", flush=True)
+        found = [compare(connection, pair, options.rounds) for pair in pairs()] if options.only != "analyses" else []
+        if found:
+            print(report_views(found), end="\n\n", flush=True)
         for one in found if options.plans else ():
             if one.ratio > LIMIT:
                 print(f"{one.pair.view}\n{one.plan}\n", flush=True)
-        print(report_analyses(ask_all(url, connection, options.rounds)))
+        if options.only != "views":
+            print(report_analyses(ask_all(url, connection, options.rounds)))
         if not options.keep:
             connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 

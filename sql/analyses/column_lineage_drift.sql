@@ -25,13 +25,14 @@ content AS (
 ),
 execution AS MATERIALIZED (
     SELECT
-        e.execution_key, e.execution_id, e.job_key, e.job_namespace, e.job_name, e.first_event_time AS at, c.content,
+        e.execution_key, e.execution_id COLLATE "C" AS execution_id, e.job_key,
+        e.job_namespace COLLATE "C" AS job_namespace, e.job_name COLLATE "C" AS job_name, e.first_event_time AS at, c.content,
         row_number() OVER job AS number,
         count(*) OVER (PARTITION BY e.job_key) AS runs
     FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e
     JOIN content c USING (execution_key)
     WHERE e.outcome = 'COMPLETE'
-    WINDOW job AS (PARTITION BY e.job_key ORDER BY e.first_event_time, e.execution_id)
+    WINDOW job AS (PARTITION BY e.job_key ORDER BY e.first_event_time, e.execution_id COLLATE "C")
 ),
 version AS MATERIALIZED (
     SELECT e.job_key, e.content, e.execution_key
@@ -46,10 +47,10 @@ version AS MATERIALIZED (
 edge AS (
     SELECT
         v.job_key, v.content,
-        coalesce(t.shown_namespace, c.to_namespace) AS dataset_namespace,
-        ol_name_pattern(coalesce(t.shown_name, c.to_name)) AS dataset_name, c.to_column AS column_name,
-        coalesce(f.shown_namespace, c.from_namespace) AS from_namespace,
-        ol_name_pattern(coalesce(f.shown_name, c.from_name)) AS from_name, c.from_column
+        coalesce(t.shown_namespace, c.to_namespace) COLLATE "C" AS dataset_namespace,
+        ol_name_pattern(coalesce(t.shown_name, c.to_name)) COLLATE "C" AS dataset_name, c.to_column COLLATE "C" AS column_name,
+        coalesce(f.shown_namespace, c.from_namespace) COLLATE "C" AS from_namespace,
+        ol_name_pattern(coalesce(f.shown_name, c.from_name)) COLLATE "C" AS from_name, c.from_column COLLATE "C" AS from_column
     FROM ol_column_edge(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz,
                         (SELECT array_agg(execution_key) FROM version)) c
     JOIN version v USING (execution_key)

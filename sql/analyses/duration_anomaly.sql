@@ -8,7 +8,8 @@
 -- began (seconds since 1970), how many seconds they took, and the ids of those in the window, all in order of time.
 WITH run AS (
     SELECT
-        job_key, job_namespace, job_name, execution_id, coalesce(start_time, first_event_time) AS at,
+        job_key, job_namespace COLLATE "C" AS job_namespace, job_name COLLATE "C" AS job_name, execution_id COLLATE "C" AS execution_id,
+        coalesce(start_time, first_event_time) AS at,
         extract(epoch FROM end_time - coalesce(start_time, first_event_time)) AS seconds
     FROM ol_execution(:'from'::timestamptz - :'training'::interval, :'to'::timestamptz)
     WHERE outcome = 'COMPLETE' AND end_time >= coalesce(start_time, first_event_time)

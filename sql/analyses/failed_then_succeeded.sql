@@ -60,7 +60,8 @@ part AS (
 ),
 attempt AS (
     SELECT
-        e.job_key, e.job_namespace, e.job_name, p.retry_key, e.execution_id, p.at, p.is_bad,
+        e.job_key, e.job_namespace COLLATE "C" AS job_namespace, e.job_name COLLATE "C" AS job_name, p.retry_key,
+        e.execution_id COLLATE "C" AS execution_id, p.at, p.is_bad,
         date_part('epoch', e.end_time - e.start_time) AS lost_seconds
     FROM part p
     JOIN ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e USING (execution_key)

@@ -9,8 +9,8 @@
 -- failure) and episodes (failures among these). Since when it fails more often, if so, lineagelog judges.
 WITH execution AS (
     SELECT
-        job_key, job_namespace, job_name, first_event_time AS at, outcome = 'FAIL' AS is_bad,
-        CASE WHEN outcome = 'FAIL' THEN execution_id END AS failed_run,
+        job_key, job_namespace COLLATE "C" AS job_namespace, job_name COLLATE "C" AS job_name, first_event_time AS at, outcome = 'FAIL' AS is_bad,
+        CASE WHEN outcome = 'FAIL' THEN execution_id END COLLATE "C" AS failed_run,
         coalesce(lag(outcome) OVER (PARTITION BY job_key ORDER BY first_event_time, execution_key), '') = 'FAIL'
             AS is_repeated
     FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
@@ -24,7 +24,7 @@ day AS (
         count(*) AS runs, count(*) FILTER (WHERE is_bad) AS bad,
         count(*) FILTER (WHERE NOT is_repeated) AS chances,
         count(*) FILTER (WHERE is_bad AND NOT is_repeated) AS episodes,
-        max(failed_run COLLATE "C") AS failed_run
+        max(failed_run) AS failed_run
     FROM execution
     GROUP BY job_key, date_trunc('day', at AT TIME ZONE 'UTC')
 )

@@ -50,18 +50,18 @@ part AS (
     WHERE s.is_told
 )
 SELECT
-    e.job_namespace, e.job_name, p.streak, t.n, t.others, t.others_bad,
+    e.job_namespace COLLATE "C" AS job_namespace, e.job_name COLLATE "C" AS job_name, p.streak, t.n, t.others, t.others_bad,
     coalesce(max(a.near), 0) AS near, coalesce(max(a.near_bad), 0) AS near_bad,
     min(p.at) FILTER (WHERE p.is_bad) AS first_seen, max(p.at) FILTER (WHERE p.is_bad) AS last_seen,
-    array_agg(e.execution_id ORDER BY p.at, p.execution_key) FILTER (WHERE p.is_bad) AS run_ids,
+    array_agg(e.execution_id COLLATE "C" ORDER BY p.at, p.execution_key) FILTER (WHERE p.is_bad) AS run_ids,
     max(p.at) FILTER (WHERE NOT p.is_bad AND NOT p.is_after) AS last_good_at,
-    max(e.execution_id) FILTER (WHERE NOT p.is_bad AND NOT p.is_after) AS last_good_run,
+    max(e.execution_id COLLATE "C") FILTER (WHERE NOT p.is_bad AND NOT p.is_after) AS last_good_run,
     max(p.at) FILTER (WHERE p.is_after) AS ended_at,
-    max(e.execution_id) FILTER (WHERE p.is_after) AS ended_run
+    max(e.execution_id COLLATE "C") FILTER (WHERE p.is_after) AS ended_run
 FROM part p
 JOIN total t USING (job_key)
 LEFT JOIN near a ON a.job_key = p.job_key AND a.good = p.good
 JOIN ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e USING (execution_key)
 GROUP BY p.job_key, p.good, e.job_namespace, e.job_name, p.streak, t.n, t.others,
          t.others_bad
-ORDER BY first_seen, e.job_namespace, e.job_name;
+ORDER BY first_seen, e.job_namespace COLLATE "C", e.job_name COLLATE "C";

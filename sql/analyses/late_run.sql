@@ -9,7 +9,8 @@
 -- when a run without an end was alive for more than a day, as streaming jobs are.
 WITH run AS (
     SELECT
-        job_key, job_namespace, job_name, execution_id, coalesce(start_time, first_event_time) AS at, last_event_time,
+        job_key, job_namespace COLLATE "C" AS job_namespace, job_name COLLATE "C" AS job_name, execution_id COLLATE "C" AS execution_id,
+        coalesce(start_time, first_event_time) AS at, last_event_time,
         outcome = 'RUNNING' AND last_event_time - first_event_time > interval '1 day' AS is_alive
     FROM ol_execution(
         :'from'::timestamptz - :'training'::interval, greatest(:'to'::timestamptz, :'as_of'::timestamptz))

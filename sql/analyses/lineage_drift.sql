@@ -11,12 +11,13 @@
 -- of a Hive partition.
 WITH execution AS MATERIALIZED (
     SELECT
-        execution_key, execution_id, job_key, job_namespace, job_name, first_event_time AS at,
+        execution_key, execution_id COLLATE "C" AS execution_id, job_key,
+        job_namespace COLLATE "C" AS job_namespace, job_name COLLATE "C" AS job_name, first_event_time AS at,
         row_number() OVER job AS number,
         count(*) OVER (PARTITION BY job_key) AS runs
     FROM ol_execution(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
     WHERE outcome = 'COMPLETE'
-    WINDOW job AS (PARTITION BY job_key ORDER BY first_event_time, execution_id)
+    WINDOW job AS (PARTITION BY job_key ORDER BY first_event_time, execution_id COLLATE "C")
 ),
 fact AS (
     SELECT
@@ -31,14 +32,15 @@ fact AS (
 series AS MATERIALIZED (
     SELECT identity_key, series_key, dataset_namespace, pattern, has_several_names FROM v_ol_dataset_series
 ),
+-- DISTINCT ON says what PostgreSQL cannot know: one row a dataset, which is then hashed
 sighting AS MATERIALIZED (
     SELECT
         e.job_key, e.number, e.runs, f.kind, s.series_key AS dataset_key, coalesce(t.series_key, f.target_key) AS target_key,
         s.has_several_names OR coalesce(t.has_several_names, false) AS may_repeat
     FROM fact f
     JOIN execution e USING (execution_key)
-    JOIN series s USING (identity_key)
-    LEFT JOIN series t ON t.identity_key = f.target_key
+    JOIN (SELECT DISTINCT ON (identity_key) * FROM series) s USING (identity_key)
+    LEFT JOIN (SELECT DISTINCT ON (identity_key) * FROM series) t ON t.identity_key = f.target_key
 ),
 occurrence AS MATERIALIZED (
     SELECT job_key, number, runs, kind, dataset_key, target_key FROM sighting WHERE NOT may_repeat

@@ -10,7 +10,7 @@
 WITH use AS MATERIALIZED (
     SELECT
         identity_key AS dataset_key, direction, job_key,
-        min(dataset_namespace) AS dataset_namespace, min(dataset_name) AS dataset_name,
+        min(dataset_namespace COLLATE "C") AS dataset_namespace, min(dataset_name COLLATE "C") AS dataset_name,
         count(*) AS uses, count(*) FILTER (WHERE executed_at >= :'from'::timestamptz) AS uses_in_window,
         sum(row_count) AS row_count, min(executed_at) AS first_at, max(executed_at) AS last_at,
         max(execution_id COLLATE "C") AS run_id

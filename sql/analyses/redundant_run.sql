@@ -54,10 +54,10 @@ content AS MATERIALIZED (
     GROUP BY execution_key
 )
 SELECT
-    e.job_namespace, e.job_name, min(u.n) AS n, count(*) AS redundant,
+    e.job_namespace COLLATE "C" AS job_namespace, e.job_name COLLATE "C" AS job_name, min(u.n) AS n, count(*) AS redundant,
     coalesce(sum(greatest(extract(epoch FROM c.end_time - c.start_time), 0)), 0)::float8 AS lost_seconds,
     min(c.at) AS first_seen, max(c.at) AS last_seen,
-    (array_agg(e.execution_id ORDER BY c.at DESC, c.execution_key))[:10] AS run_ids
+    (array_agg(e.execution_id COLLATE "C" ORDER BY c.at DESC, c.execution_key))[:10] AS run_ids
 FROM candidate c
 JOIN content a ON a.execution_key = c.execution_key
 JOIN content b ON b.execution_key = c.before_key
@@ -65,4 +65,4 @@ JOIN usual u USING (job_key)
 JOIN ol_execution(:'from'::timestamptz, :'to'::timestamptz) e ON e.execution_key = c.execution_key
 WHERE a.content = b.content AND (c.has_versions OR (c.is_soon AND a.is_known))
 GROUP BY c.job_key, e.job_namespace, e.job_name
-ORDER BY first_seen, e.job_namespace, e.job_name;
+ORDER BY first_seen, e.job_namespace COLLATE "C", e.job_name COLLATE "C";

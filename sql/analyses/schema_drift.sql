@@ -11,10 +11,12 @@
 WITH series AS MATERIALIZED (
     SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
 ),
+-- DISTINCT ON says what PostgreSQL cannot know: one row a dataset, which is then hashed
 sighting AS MATERIALIZED (
-    SELECT e.job_key, e.direction, s.series_key AS dataset_key, e.schema_hash, e.executed_at AS at, e.execution_id
+    SELECT e.job_key, e.direction, s.series_key AS dataset_key, e.schema_hash, e.executed_at AS at,
+        e.execution_id COLLATE "C" AS execution_id
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz) e
-    JOIN series s USING (identity_key)
+    JOIN (SELECT DISTINCT ON (identity_key) * FROM series) s USING (identity_key)
     WHERE e.schema_hash IS NOT NULL
 ),
 lane AS (
@@ -44,7 +46,7 @@ found AS MATERIALIZED (
     GROUP BY dataset_key, before_hash, schema_hash
 ),
 job AS (
-    SELECT job_key, min(job_namespace) AS job_namespace, min(job_name) AS job_name
+    SELECT job_key, min(job_namespace COLLATE "C") AS job_namespace, min(job_name COLLATE "C") AS job_name
     FROM ol_execution(:'from'::timestamptz, :'to'::timestamptz)
     WHERE job_key IN (SELECT unnest(job_keys) FROM found)
     GROUP BY job_key

@@ -9,7 +9,8 @@
 -- order of their start.
 WITH run AS (
     SELECT
-        job_key, job_namespace, job_name, execution_id, coalesce(start_time, first_event_time) AS at,
+        job_key, job_namespace COLLATE "C" AS job_namespace, job_name COLLATE "C" AS job_name, execution_id COLLATE "C" AS execution_id,
+        coalesce(start_time, first_event_time) AS at,
         CASE WHEN outcome = 'COMPLETE' THEN coalesce(end_time, last_event_time) END AS ended
     FROM ol_execution(
         :'from'::timestamptz - :'training'::interval, greatest(:'to'::timestamptz, :'as_of'::timestamptz))

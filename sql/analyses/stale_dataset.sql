@@ -18,16 +18,18 @@ WITH run AS MATERIALIZED (
 series AS MATERIALIZED (
     SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
 ),
+-- DISTINCT ON says what PostgreSQL cannot know: one row a dataset, which is then hashed
 written AS (
     SELECT
         coalesce(s.series_key, d.identity_key) AS dataset_key,
-        coalesce(s.dataset_namespace, d.dataset_namespace) AS dataset_namespace,
-        coalesce(s.pattern, d.dataset_name) AS dataset_name, r.execution_id, r.ended, r.last_event_time,
+        coalesce(s.dataset_namespace, d.dataset_namespace) COLLATE "C" AS dataset_namespace,
+        coalesce(s.pattern, d.dataset_name) COLLATE "C" AS dataset_name,
+        r.execution_id COLLATE "C" AS execution_id, r.ended, r.last_event_time,
         r.outcome = 'COMPLETE' AS is_confirmed, r.outcome = 'RUNNING' AND r.is_long AS is_alive
     FROM ol_execution_dataset(
         :'from'::timestamptz - :'training'::interval, greatest(:'to'::timestamptz, :'as_of'::timestamptz)) d
     JOIN run r USING (execution_key)
-    LEFT JOIN series s USING (identity_key)
+    LEFT JOIN (SELECT DISTINCT ON (identity_key) * FROM series) s USING (identity_key)
     WHERE d.direction = 'O'
 )
 SELECT

@@ -56,11 +56,11 @@ judged AS (
         AND p.job_name = c.parent_name AND p.end_time <= :'as_of'::timestamptz AND p.outcome NOT IN ('START', 'RUNNING')
 )
 SELECT
-    min(job_namespace) AS job_namespace, min(job_name) AS job_name, verdict, count(*) AS stuck,
+    min(job_namespace COLLATE "C") AS job_namespace, min(job_name COLLATE "C") AS job_name, verdict, count(*) AS stuck,
     min(finished) AS n, min(p99_seconds) AS p99_seconds,
     extract(epoch FROM :'as_of'::timestamptz - max(coalesce(start_time, first_event_time)))::float8 AS elapsed_seconds,
     min(first_event_time) AS first_seen, max(last_event_time) AS last_seen,
-    (array_agg(execution_id ORDER BY first_event_time DESC, execution_key))[:10] AS run_ids
+    (array_agg(execution_id COLLATE "C" ORDER BY first_event_time DESC, execution_key))[:10] AS run_ids
 FROM judged
 GROUP BY job_key, verdict
 ORDER BY first_seen, job_namespace, job_name, verdict;

@@ -16,17 +16,19 @@ WITH run AS MATERIALIZED (
 series AS MATERIALIZED (
     SELECT identity_key, series_key, dataset_namespace, pattern FROM v_ol_dataset_series
 ),
+-- DISTINCT ON says what PostgreSQL cannot know: one row a dataset, which is then hashed
 written AS (
     SELECT
         coalesce(s.series_key, d.identity_key) AS dataset_key, d.job_key,
-        coalesce(s.dataset_namespace, d.dataset_namespace) AS dataset_namespace,
-        coalesce(s.pattern, d.dataset_name) AS dataset_name, d.job_namespace, d.job_name, d.execution_id, r.at,
+        coalesce(s.dataset_namespace, d.dataset_namespace) COLLATE "C" AS dataset_namespace,
+        coalesce(s.pattern, d.dataset_name) COLLATE "C" AS dataset_name,
+        d.job_namespace COLLATE "C" AS job_namespace, d.job_name COLLATE "C" AS job_name, d.execution_id COLLATE "C" AS execution_id, r.at,
         d.row_count, d.size_bytes, d.file_count,
         CASE WHEN d.lifecycle_state_change IN ('CREATE', 'OVERWRITE', 'TRUNCATE') THEN 'REPLACED'
              WHEN d.subset_type IS NOT NULL THEN 'PARTITIONED' ELSE 'APPENDED' END AS pattern
     FROM ol_execution_dataset(:'from'::timestamptz - :'training'::interval, :'to'::timestamptz) d
     JOIN run r USING (execution_key)
-    LEFT JOIN series s USING (identity_key)
+    LEFT JOIN (SELECT DISTINCT ON (identity_key) * FROM series) s USING (identity_key)
     WHERE d.direction = 'O'
       AND (d.row_count IS NOT NULL OR d.size_bytes IS NOT NULL OR d.file_count IS NOT NULL)
 )
