@@ -15,7 +15,7 @@ from lineagelog.analysis.words import span
 from lineagelog.event.run_ids import stored_run_id
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class PathStep(Struct, frozen=True, kw_only=True):
     """A row: an execution that a product run had to wait for, or the product run itself."""
 
     product_key: str
@@ -39,10 +39,10 @@ class Step(Struct, frozen=True, kw_only=True):
         return Subject("job", self.job_namespace or None, self.job_name)
 
 
-class Part(Struct, frozen=True):
+class PathPart(Struct, frozen=True):
     """What an execution is to its product run."""
 
-    step: Step
+    step: PathStep
     slack: float
     """Seconds that it could have taken longer without being on the longest path."""
     is_critical: bool
@@ -52,7 +52,7 @@ class Part(Struct, frozen=True):
     """Of that path."""
 
 
-def parts(steps: Sequence[Step]) -> Iterator[Part]:
+def parts(steps: Sequence[PathStep]) -> Iterator[PathPart]:
     """Of one product run: the longest path by the time that executions took, and the slack of each.
 
     The slack of an execution is the length of the longest path less that of the longest path through it.
@@ -67,7 +67,7 @@ def parts(steps: Sequence[Step]) -> Iterator[Part]:
     until = _longest(order, before)
     since = _longest(order[::-1], after)
     whole = max(until.values())
-    path: list[Step] = []
+    path: list[PathStep] = []
     ahead: list[str] = [key for key in known if not after[key]]
     while ahead:
         path.insert(0, known[max(ahead, key=lambda key: (until[key], key))])
@@ -77,10 +77,10 @@ def parts(steps: Sequence[Step]) -> Iterator[Part]:
     for step in order:
         key = step.execution_key
         slack = max(whole - (until[key] + since[key] - step.seconds), 0.0)
-        yield Part(step, slack, key in chosen, jobs, whole)
+        yield PathPart(step, slack, key in chosen, jobs, whole)
 
 
-def _longest(order: Iterable[Step], neighbours: Mapping[str, list[str]]) -> dict[str, float]:
+def _longest(order: Iterable[PathStep], neighbours: Mapping[str, list[str]]) -> dict[str, float]:
     """Seconds of the longest path up to and with each execution, its neighbours before it in the order."""
     found: dict[str, float] = {}
     for step in order:
@@ -89,9 +89,9 @@ def _longest(order: Iterable[Step], neighbours: Mapping[str, list[str]]) -> dict
     return found
 
 
-def explain(rows: Iterable[Step], _: Given) -> list[Finding]:
+def explain(rows: Iterable[PathStep], _: Given) -> list[Finding]:
     """One finding a job: those that took the most time on the path first, then the others by their slack."""
-    of_job: dict[Subject, list[Part]] = defaultdict(list)
+    of_job: dict[Subject, list[PathPart]] = defaultdict(list)
     runs = 0
     for _key, steps in groupby(rows, key=lambda row: row.product_key):
         runs += 1
@@ -103,7 +103,7 @@ def explain(rows: Iterable[Step], _: Given) -> list[Finding]:
     )
 
 
-def _finding(job: Subject, own: list[Part], runs: int) -> Finding:
+def _finding(job: Subject, own: list[PathPart], runs: int) -> Finding:
     critical = [part for part in own if part.is_critical]
     spent = sum(part.step.seconds for part in critical)
     share = spent / whole if (whole := sum(part.seconds for part in critical)) else 0.0
@@ -156,7 +156,7 @@ ANALYSIS: Final = Analysis(
         Span(name="history", meaning="How far before the window runs are followed back.", default="2 days"),
     ),
     one_of=("dataset", "run_id"),
-    row=Step,
+    row=PathStep,
     explain=explain,
     method="longest path by duration",
     where_nothing_is_found=": nothing wrote the product in the window, or its name is spelled otherwise in the log",
