@@ -78,8 +78,8 @@ $(PYEGERIA)/.installed: config/pyegeria.txt | setup
 test: check built ## what must pass, in minutes
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test-long: built pyegeria ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'long and not soak'
+test-long: built pyegeria ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark, many examples
+	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-50} $(BIN)/python -m pytest -q -n 2 --dist loadfile -m '(long or hypothesis) and not soak'
 
 bench: setup ## the benchmarks: ratios in one run (benchmarks/README.md)
 	$(BIN)/python -m benchmarks

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = str(Path(sys.executable).with_name("lineagelog"))
-EXAMPLES = int(os.environ.get("LINEAGELOG_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("LINEAGELOG_EXAMPLES", "10"))
 """Examples of a property; dearer and cheaper ones take a share or a multiple of it."""
 PATIENCE = 240.0
 """Seconds after which a test gives up: an end for what hangs, never a limit for what is slow."""

@@ -52,7 +52,7 @@ def place(url: str) -> str:
 
 
 @pytest.mark.parametrize("era", PROVIDERS)
-@pytest.mark.parametrize("form", ["lib", "platform.jar"])
+@pytest.mark.parametrize("form", ["lib", pytest.param("platform.jar", marks=pytest.mark.long)])
 def test_an_event_is_stored_before_it_is_answered(
     platforms: Path, tmp_path: Path, database_url: str, era: str, form: str
 ) -> None:
@@ -84,6 +84,7 @@ def _javas() -> list[Path]:
     return sorted({home.resolve() for home in Path("/usr/lib/jvm").glob("*") if (home / "bin" / "java").exists()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("home", _javas(), ids=lambda home: home.name)
 def test_each_java_that_is_here(platforms: Path, tmp_path: Path, database_url: str, home: Path) -> None:
     """17 and newer run the daemon; JAVA_HOME chooses, and the JVM has nothing to complain of."""

@@ -53,8 +53,9 @@ def test_a_database_that_goes_and_comes_back(
 ) -> None:
     """The first event waits the set time, the next ones do not; all are stored when the database is back, and a
     refused one is a dead letter like any other."""
-    keeper, store = real_keeper(own_postgres.url, tmp_path / "spool", wait=1.0)
+    keeper, store = real_keeper(own_postgres.url, tmp_path / "spool", wait=PATIENCE)
     assert keeper.take([body(0)]) == {}
+    monkeypatch.setattr(keeper, "_wait", 1.0)
     own_postgres.release()
     begin = time.monotonic()
     assert keeper.take([body(1), b"no event"]) == {}

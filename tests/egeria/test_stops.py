@@ -78,6 +78,7 @@ def test_sigterm_at_random_moments(deliverer: Path, tmp_path: Path, store_url: s
     assert len(acknowledged(tmp_path)) >= 50 * (count // 4)
 
 
+@pytest.mark.long
 def test_sigterm_while_the_database_is_away(deliverer: Path, tmp_path: Path, own_postgres: EmbeddedPostgres) -> None:
     """While an event waits for it: the event is spooled at once; the next start stores what is there."""
     url = own_postgres.url
@@ -138,6 +139,7 @@ def test_the_platforms_own_exit_is_an_end(deliverer: Path, tmp_path: Path, store
     assert running.logs("stop")[0]["cause"] == "the platform exits"
 
 
+@pytest.mark.long
 def test_a_platform_that_ends_is_an_end(deliverer: Path, tmp_path: Path, store_url: str) -> None:
     """main returned and no thread of the platform is left: exit code 0."""
     with deliver(tmp_path, deliverer, store_url, 50, threads=4) as running:

@@ -116,7 +116,7 @@ def test_it_is_described(found: LogStore, url: str) -> None:
     assert {"get"} == document["paths"][PATH].keys()
     for what in ("acknowledge", "mute", "unmute"):
         body = document["paths"][f"{PATH}/{{finding_id}}/{what}"]["post"]["requestBody"]
-        assert body["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Remark"}
+        assert body["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/FindingRemark"}
     row = document["components"]["schemas"]["FindingRow"]["properties"]
     assert {"finding_id", "status", "explanation", "muted_by", "reopened"} <= row.keys()
     assert "content" not in row

@@ -31,7 +31,7 @@ _STATUSES: Final = (*FindingStatus, "ALL")
 _SEVERITIES: Final = tuple(each.upper() for each in Severity)
 
 
-class Remark(Struct, frozen=True, forbid_unknown_fields=True):
+class FindingRemark(Struct, frozen=True, forbid_unknown_fields=True):
     """What a person says of a finding."""
 
     by: str | None = None
@@ -48,7 +48,7 @@ class Write(Struct, frozen=True, kw_only=True):
     summary: str
     say: Callable[[Findings, UUID, dict[str, Any]], bool]
     answer: Any = FindingRow
-    body: Any = Remark
+    body: Any = FindingRemark
 
 
 def _list(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -91,7 +91,7 @@ def said(write: Write, reader: Reader, findings: Findings, text: str, body: byte
 
 def _words(body: bytes, grant: Grant) -> dict[str, Any]:
     try:
-        remark = msgspec.json.decode(body, type=Remark) if body.strip() else Remark()
+        remark = msgspec.json.decode(body, type=FindingRemark) if body.strip() else FindingRemark()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise Refusal(400, "bad_body", f"the body cannot be read: {problem}") from None
     if any("\0" in (each or "") for each in (remark.by, remark.why)):
