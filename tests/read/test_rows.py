@@ -48,4 +48,4 @@ def test_sightings_have_the_members() -> None:
     """What facets give of a run and of a dataset; the producer is the event's own."""
     members = (r.member for r in facts.RUN if r.name != "producer")
     assert RunSighting.__struct_fields__ == ("status", *members, "deleted")
-    assert DatasetSighting.__struct_fields__[3:-1] == tuple(register.member for register in facts.DATASET)
+    assert DatasetSighting.__struct_fields__[3:-2] == tuple(register.member for register in facts.DATASET)

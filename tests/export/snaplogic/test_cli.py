@@ -42,7 +42,7 @@ def test_one_file_per_event(tmp_path: Path) -> None:
         json.dumps(json.loads(data)) for data in files.values()
     )
     assert all(name.startswith("Orders_join_") and name.endswith(".json") for name in files)
-    assert "events    9 of 1 run(s), 0 failed" in result.out
+    assert "events    9 of 1 run, 0 failed" in result.out
     run(*JOIN, "--out", out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == files
     assert [path.name for path in out.parent.iterdir()] == ["events"]

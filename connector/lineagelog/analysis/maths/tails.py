@@ -24,7 +24,11 @@ def normal_quantile(tail: float) -> float:
 
 def student_tail(t: float, freedom: float) -> float:
     """P(T ≥ t) of Student's t with so many degrees of freedom."""
-    half = 0.5 * beta_share(freedom / 2, 0.5, freedom / (freedom + t * t))
+    square = t * t
+    if square < freedom:  # from the other side: next to 1 a small t would be lost in the rounding
+        half = 0.5 - 0.5 * beta_share(0.5, freedom / 2, square / (freedom + square))
+    else:
+        half = 0.5 * beta_share(freedom / 2, 0.5, freedom / (freedom + square))
     return half if t >= 0 else 1.0 - half
 
 
