@@ -664,7 +664,8 @@ BEGIN ATOMIC
             UNION
             SELECT
                 f.execution_key, f.execution_id, f.execution_namespace, f.execution_name, f.executed_at,
-                f.to_namespace, f.to_name, f.to_column, e.from_namespace, e.from_name, e.from_column, e.from_virtual
+                f.to_namespace, f.to_name, CASE WHEN e.to_column IS NOT NULL THEN f.to_column END,
+                e.from_namespace, e.from_name, e.from_column, e.from_virtual
             FROM feed f
             JOIN edge e ON e.execution_key = f.execution_key
                 AND e.to_namespace = f.from_namespace AND e.to_name = f.from_name

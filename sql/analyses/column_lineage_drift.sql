@@ -8,7 +8,8 @@
 -- for names too, are those of lineage_drift.sql. Executions with the same column lineage share its content, so only jobs
 -- whose content changes are looked into. A column with lineage but without input fields (a constant) has NULL as its
 -- source. A source of the whole dataset (column_name NULL) feeds each of its columns: a column has not lost, nor newly
--- got, what feeds the whole dataset after or before.
+-- got, what feeds the whole dataset after or before. A pipeline's first source of the whole is not new: its joins and groups
+-- are told since its exporter writes today's facets.
 WITH part AS (
     SELECT execution_key, dataset_key, lineage_hash
     FROM ol_execution_dataset(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz)
@@ -50,7 +51,8 @@ edge AS (
         coalesce(t.shown_namespace, c.to_namespace) COLLATE "C" AS dataset_namespace,
         ol_name_pattern(coalesce(t.shown_name, c.to_name)) COLLATE "C" AS dataset_name, c.to_column COLLATE "C" AS column_name,
         coalesce(f.shown_namespace, c.from_namespace) COLLATE "C" AS from_namespace,
-        ol_name_pattern(coalesce(f.shown_name, c.from_name)) COLLATE "C" AS from_name, c.from_column COLLATE "C" AS from_column
+        ol_name_pattern(coalesce(f.shown_name, c.from_name)) COLLATE "C" AS from_name, c.from_column COLLATE "C" AS from_column,
+        c.is_pipeline
     FROM ol_column_edge(:'from'::timestamptz - :'history'::interval, :'to'::timestamptz,
                         (SELECT array_agg(execution_key) FROM version)) c
     JOIN version v USING (execution_key)
@@ -73,7 +75,7 @@ occurrence AS (
 seen AS MATERIALIZED (
     SELECT
         job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column,
-        runs, count(*) AS present, min(number) AS first, max(number) AS last,
+        runs, bool_or(is_pipeline) AS is_pipeline, count(*) AS present, min(number) AS first, max(number) AS last,
         greatest(coalesce(max(gap), 1), :'runs'::bigint) AS patience
     FROM occurrence
     GROUP BY job_key, dataset_namespace, dataset_name, column_name, from_namespace, from_name, from_column, runs
@@ -89,6 +91,9 @@ change AS MATERIALIZED (
                           (s.job_key, s.dataset_namespace, s.dataset_name)
                         AND (w.from_namespace, w.from_name, w.from_column) = (s.from_namespace, s.from_name, s.from_column)
                         AND s.column_name IS NOT NULL AND w.first < s.first)
+      AND (s.column_name IS NOT NULL OR NOT s.is_pipeline
+           OR EXISTS (SELECT FROM whole w WHERE (w.job_key, w.dataset_namespace, w.dataset_name) =
+                          (s.job_key, s.dataset_namespace, s.dataset_name) AND w.first < s.first))
     UNION ALL
     SELECT s.*, 'lost', last + patience, runs - last
     FROM seen s
