@@ -146,8 +146,7 @@ def _figures(report: ReportContent) -> Markup:
             "Findings",
             number(len(report.findings)),
             "in all",
-            worst or "none",
-            is_bad=bool(severe[Severity.CRITICAL]),
+            tag("span", worst, class_="bad") if severe[Severity.CRITICAL] else worst or "none",
         ),
         class_="figures",
     )
@@ -158,13 +157,13 @@ def _share(part: int, whole: int) -> str:
     return "100" if part == whole else f"{min(99.9, 100 * part / whole):.1f}"
 
 
-def _figure(target: str, shape: str, word: str, value: str, unit: str, detail: str, *, is_bad: bool = False) -> Markup:
+def _figure(target: str, shape: str, word: str, value: str, unit: str, detail: Content) -> Markup:
     head = tag("div", icon(shape), word, class_="k")
     return tag(
         "a",
         head,
         tag("div", value, tag("small", unit) if unit else None, class_="v"),
-        tag("div", detail, class_="d bad" if is_bad else "d"),
+        tag("div", detail, class_="d"),
         href=f"#{target}",
     )
 
