@@ -15,7 +15,7 @@ import resource
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -66,9 +66,6 @@ BY_HAND: Final = {
         JOIN ol_lineage_version l ON l.lineage_hash = d.lineage_hash
         CROSS JOIN LATERAL jsonb_each(l.edges -> 'fields') f
         CROSS JOIN LATERAL jsonb_array_elements(f.value -> 'inputFields') i (field) WHERE {_IN_WINDOW}""",
-    "v_ol_dataset": """
-        SELECT dataset_key, min(dataset_namespace), min(dataset_name), min(event_time), max(event_time)
-        FROM ol_run_dataset GROUP BY dataset_key""",
     "v_ol_result": """
         (SELECT DISTINCT ON (run_id, job_namespace, job_name, dataset_key, assertion, column_name, assertion_name,
                              occurrence)
@@ -97,6 +94,13 @@ class Pair:
     span: str
     view: str
     by_hand: str
+
+
+def as_by_hand(connection: psycopg.Connection[Any], pair: Pair) -> Pair:
+    """The pair with as many columns of the view as the query by hand has: a view's further columns are at its end."""
+    count = len(connection.execute(f"{pair.by_hand} LIMIT 0").description or ())
+    names = [each.name for each in connection.execute(f"SELECT * FROM ({pair.view}) x LIMIT 0").description or ()]
+    return replace(pair, view=f"SELECT {', '.join(names[:count])} FROM ({pair.view}) x")
 
 
 def pairs() -> Iterator[Pair]:

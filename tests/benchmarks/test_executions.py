@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from benchmarks.executions import BY_HAND, Pair, compare, main, pairs
+from benchmarks.executions import BY_HAND, Pair, as_by_hand, compare, main, pairs
 from benchmarks.filled import fill, forget_statistics
 from benchmarks.writers import create_store
 
@@ -36,12 +36,16 @@ def test_every_function_and_view_for_people_is_measured() -> None:
     text = (ROOT / "sql" / "views.sql").read_text(encoding="utf-8")
     functions = set(re.findall(r"FUNCTION (ol_\w+)\(window_start", text)) - {"ol_pipeline_run", "ol_pipeline_dataset"}
     views = set(re.findall(r"VIEW (v_ol_\w+) AS", text)) - {"v_ol_lineage_content"}
-    assert set(BY_HAND) == functions | {view for view in views if view.removeprefix("v_") not in functions}
+    # things, names, series and jobs are looked up by their keys; a result is measured as its view
+    apart = {"ol_result", "v_ol_dataset", "v_ol_job", "v_ol_dataset_name", "v_ol_dataset_series"}
+    shown = {view for view in views if view.removeprefix("v_") not in functions - {"ol_result"}}
+    assert set(BY_HAND) == (functions | shown) - apart
 
 
 @pytest.mark.parametrize("pair", list(pairs()), ids=lambda pair: f"{pair.name}-{pair.span}")
 def test_query_by_hand_gives_the_same_rows(filled: psycopg.Connection, pair: Pair) -> None:
     """What is compared is two ways to one answer, which is not empty."""
+    pair = as_by_hand(filled, pair)
     for one, other in ((pair.view, pair.by_hand), (pair.by_hand, pair.view)):
         more = filled.execute(f"SELECT count(*) FROM (({one}) EXCEPT ALL ({other})) more").fetchone()
         assert more == (0,)

@@ -207,7 +207,7 @@ def test_every_route_is_documented_and_nothing_else(url: str) -> None:
     """Each documented path answers with something else than 404, and the receiving and reading paths are all there."""
     document = request(url, "/openapi.json").json
     own = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
-    reads = {f"/api/v1/{name}" for name in (*READS, "summary", "status", "runs/{run_id}")}
+    reads = {f"/api/v1/{name}" for name in (*READS, "summary", "status", "runs/{run_id}", "jobs", "datasets")}
     asked = {"/api/v1/analyses", *(f"/api/v1/analyses/{name}" for name in analyses())}
     kept = {f"/api/v1/findings{each}" for each in ("", "/{finding_id}", *(f"/{{finding_id}}/{say}" for say in SAYINGS))}
     assert set(document["paths"]) == set(SINGLE) | set(BATCH_PATHS) | own | reads | asked | kept

@@ -83,7 +83,7 @@ def test_schema_name_with_placeholders(database_url: str) -> None:
     assert list(Verifier(store).verify()) == []
     assert Reader(store.database).status().partitions
     purged = purge(store, datetime(2026, 3, 2, tzinfo=UTC))
-    assert (purged.events, purged.runs, purged.run_datasets) == (4, 4, 2)
+    assert (purged.events, purged.runs, purged.run_datasets) == (4, 4, 4)
     assert store.append([parse(event(0))]).expired == 1
     engine.dispose()
 

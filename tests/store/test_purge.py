@@ -354,7 +354,7 @@ class Stop:
         monkeypatch.setattr(module, "patiently", stopping)
 
 
-STEPS = 31
+STEPS = 34
 """Transactions of the purge of `filled`, by `test_all_steps_are_stopped_after`."""
 
 

@@ -35,7 +35,10 @@ def _check(session: Session, json: Json = False) -> int:
 
     A connector of the daemon that failed is exit 2, too. Nothing is changed in Egeria.
     """
-    return ERROR if print_checks(list(check_egeria(session.settings.egeria)), json=json) else OK
+    if not print_checks(list(check_egeria(session.settings.egeria)), json=json):
+        return OK
+    tell("Egeria cannot be used as it is set up")
+    return ERROR
 
 
 @command(
