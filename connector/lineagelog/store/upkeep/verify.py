@@ -24,6 +24,7 @@ from lineagelog.event.parse import decode, parse
 from lineagelog.postgres.engine import driver_connection, translated_errors
 from lineagelog.postgres.pipeline import StatementPipeline
 from lineagelog.store.append.digest import Digest
+from lineagelog.store.append.entities import Entities
 from lineagelog.store.append.log import LogStore
 from lineagelog.store.append.writer import BatchWriter
 from lineagelog.store.definition import schema as columns
@@ -218,6 +219,7 @@ class Verifier:
             query = f"DELETE FROM {self._table(part.table)} WHERE {part.key} = ANY(%s::uuid[])"
             connection.execute(query, (keys,))
         digest.drop_runs(cut)
+        digest.entities = Entities()  # of all runs together, in the end
         pipeline = StatementPipeline(connection)
         BatchWriter(self._schema).write_digest(pipeline, digest)
         pipeline.run()
