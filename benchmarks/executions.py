@@ -40,6 +40,23 @@ _RUN = "r.run_key, r.run_id, r.job_namespace, r.job_name, r.job_key"
 _IN_WINDOW = "NOT ol_is_snaplogic(r.job_namespace) AND r.first_event_time >= {start} AND r.first_event_time < {end}"
 _PARENTS = "r.parent_run_id, r.parent_namespace, r.parent_name, r.root_run_id, r.root_namespace, r.root_name"
 
+_RESULTS = """
+        (SELECT DISTINCT ON (run_id, job_namespace, job_name, dataset_key, assertion, column_name, assertion_name,
+                             occurrence)
+            'assertion', event_time, run_id, job_namespace, job_name, dataset_namespace, dataset_name, dataset_key,
+            assertion_name, assertion, column_name, occurrence, success,
+            CASE success WHEN true THEN 'pass' WHEN false THEN 'fail' END, severity
+        FROM ol_assertion
+        ORDER BY run_id, job_namespace, job_name, dataset_key, assertion, column_name, assertion_name, occurrence,
+                 event_time DESC, success DESC NULLS LAST, assertion_key DESC)
+        UNION ALL
+        (SELECT DISTINCT ON (run_id, job_namespace, job_name, test_name, test_type, occurrence)
+            'test', event_time, run_id, job_namespace, job_name, NULL, NULL, NULL, test_name, test_type, NULL,
+            occurrence, CASE lower(status) WHEN 'pass' THEN true WHEN 'fail' THEN false END, status, severity
+        FROM ol_test
+        ORDER BY run_id, job_namespace, job_name, test_name, test_type, occurrence, event_time DESC,
+                 status DESC NULLS LAST, test_key DESC)"""
+
 BY_HAND: Final = {
     "ol_execution": f"""
         SELECT {_RUN}, r.status, r.status, r.start_time, r.end_time, r.first_event_time, r.last_event_time,
@@ -66,24 +83,19 @@ BY_HAND: Final = {
         JOIN ol_lineage_version l ON l.lineage_hash = d.lineage_hash
         CROSS JOIN LATERAL jsonb_each(l.edges -> 'fields') f
         CROSS JOIN LATERAL jsonb_array_elements(f.value -> 'inputFields') i (field) WHERE {_IN_WINDOW}""",
-    "v_ol_result": """
-        (SELECT DISTINCT ON (run_id, job_namespace, job_name, dataset_key, assertion, column_name, assertion_name,
-                             occurrence)
-            'assertion', event_time, run_id, job_namespace, job_name, dataset_namespace, dataset_name, dataset_key,
-            assertion_name, assertion, column_name, occurrence, success,
-            CASE success WHEN true THEN 'pass' WHEN false THEN 'fail' END, severity
-        FROM ol_assertion
-        ORDER BY run_id, job_namespace, job_name, dataset_key, assertion, column_name, assertion_name, occurrence,
-                 event_time DESC, success DESC NULLS LAST, assertion_key DESC)
-        UNION ALL
-        (SELECT DISTINCT ON (run_id, job_namespace, job_name, test_name, test_type, occurrence)
-            'test', event_time, run_id, job_namespace, job_name, NULL, NULL, NULL, test_name, test_type, NULL,
-            occurrence, CASE lower(status) WHEN 'pass' THEN true WHEN 'fail' THEN false END, status, severity
-        FROM ol_test
-        ORDER BY run_id, job_namespace, job_name, test_name, test_type, occurrence, event_time DESC,
-                 status DESC NULLS LAST, test_key DESC)""",
+    "ol_result": f"""
+        SELECT * FROM ({_RESULTS}) AS result WHERE event_time >= {{start}} AND event_time < {{end}}""",
+    "v_ol_dataset": """
+        SELECT dataset_key, dataset_namespace, dataset_name, first_seen, last_seen FROM ol_dataset""",
+    "v_ol_dataset_name": """
+        SELECT dataset_key, dataset_namespace, dataset_name, dataset_key FROM ol_dataset""",
+    "v_ol_dataset_series": """
+        SELECT dataset_key, dataset_namespace, dataset_name FROM ol_dataset""",
+    "v_ol_job": """
+        SELECT job_key, job_namespace, job_name, first_seen, last_seen FROM ol_job""",
 }
-"""What somebody would write over the tables for the same rows, by function or view; there is no SnapLogic in them."""
+"""What somebody would write over the tables for the same rows, by function or view; there is no SnapLogic in them, and
+no dataset of several names."""
 
 
 @dataclass(frozen=True, slots=True)
