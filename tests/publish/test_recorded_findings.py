@@ -8,12 +8,15 @@ from lineagelog.analysis import Severity, analysis_named
 from lineagelog.findings import Recorder
 from lineagelog.publish.item import PlanKind
 from lineagelog.publish.source import wishes
+from lineagelog.settings import EgeriaSettings, Settings
 from lineagelog.store.ledgers.findings import Findings
 from tests.analysis.support import day, load, run, window
 from tests.findings.support import finding, kept, record
 
 if TYPE_CHECKING:
     from lineagelog.store import LogStore
+
+INCIDENTS = Settings(egeria=EgeriaSettings(incidents=True))
 
 
 def test_open_and_lately_closed_findings_are_planned(store: LogStore) -> None:
@@ -26,7 +29,7 @@ def test_open_and_lately_closed_findings_are_planned(store: LogStore) -> None:
         connection.exec_driver_sql(
             "UPDATE openlineage.ol_finding SET closed_at = %s WHERE subject_name = 'old'", (day(-9),)
         )
-    planned = wishes(store.database, [], window(0, 9), incidents=True)
+    planned = wishes(store.database, [], window(0, 9), INCIDENTS)
     reports = {each.about.name: each.content["findings"] for each in planned if each.kind is PlanKind.FINDINGS}
     assert {name: [each["is_open"] for each in found] for name, found in reports.items()} == {
         "open": [True],
@@ -45,7 +48,7 @@ def test_what_is_recorded_holds(store: LogStore) -> None:
     def planned() -> list[str]:
         return [
             each["finding_id"]
-            for item in wishes(store.database, [streak], window(9, 16))
+            for item in wishes(store.database, [streak], window(9, 16), Settings())
             for each in item.content["findings"]
         ]
 

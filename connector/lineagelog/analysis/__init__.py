@@ -2,7 +2,7 @@
 
 from lineagelog.shown import place
 
-from .catalogue import analyses, analysis_named, parameters
+from .catalogue import analyses, analyses_named, analysis_named, parameters
 from .declaration import (
     Analysis,
     Arrived,
@@ -45,6 +45,7 @@ __all__ = [
     "Told",
     "WholeNumber",
     "analyses",
+    "analyses_named",
     "analysis_named",
     "each",
     "parameters",

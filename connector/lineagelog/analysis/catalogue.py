@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,11 @@ def analysis_named(name: str) -> Analysis[Any]:
         return analyses()[name.replace("-", "_")]
     except KeyError:
         raise InputError(f"there is no analysis {name!r}; there are {', '.join(analyses())}") from None
+
+
+def analyses_named(names: Iterable[str]) -> list[Analysis[Any]]:
+    """Those of these names, each once, in their order. Raises InputError for a name that there is not."""
+    return list({analysis.name: analysis for analysis in map(analysis_named, names)}.values())
 
 
 @cache

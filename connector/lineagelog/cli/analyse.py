@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lineagelog.analysis import Result, Severity, analyses, analysis_named, parameters, read_rules
+from lineagelog.analysis import Result, analyses, analyses_named, parameters, read_rules
 from lineagelog.errors import SettingsError
 
+from .asking import AskedSince, AskedUntil, AsOf, complete_name, severity_of
 from .command import FINDINGS, command
 from .lists import window_of
 from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, tell
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from lineagelog.read.analyses import Answer
     from lineagelog.store.ledgers.findings import Recorded
 
-_WINDOW: Final = "Which part of the log"
 _TABLE: Final = ("severity", "change", "first_seen", "explanation")
 _SUBJECT: Final = ("subject_kind", "subject_namespace", "subject_name")
 
@@ -49,12 +49,6 @@ def _meaning(parameter: Parameter) -> str:
     return f"{parameter.meaning} ({', '.join(of)}{default})"
 
 
-def _names(incomplete: str) -> list[tuple[str, str]]:
-    """For the shell's completion."""
-    start = incomplete.replace("-", "_")
-    return [(name, each.question) for name, each in analyses().items() if name.startswith(start)]
-
-
 def register(app: typer.Typer) -> None:
     """Add the two commands."""
     command(
@@ -71,22 +65,12 @@ def register(app: typer.Typer) -> None:
 def _analyse(
     session: Session,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", help="What to ask.", autocompletion=_names)
+        list[str] | None, typer.Argument(metavar="NAME…", help="What to ask.", autocompletion=complete_name)
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Ask all that need no parameter.")] = False,
-    since: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME", rich_help_panel=_WINDOW, help="From: 2026-03-01, 2026-03-01T08:00Z, -7d (s m h d w) or all."
-        ),
-    ] = "-7d",
-    until: Annotated[
-        str, typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="Before: the same, or now.")
-    ] = "now",
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="The clock of lateness, else --until."),
-    ] = None,
+    since: AskedSince = "-7d",
+    until: AskedUntil = "now",
+    as_of: AsOf = None,
     record: Annotated[
         bool, typer.Option("--record", help="Keep the findings: `lineagelog findings list` shows what became of them.")
     ] = False,
@@ -109,7 +93,7 @@ def _analyse(
     from lineagelog.read.period import parse_instant
 
     chosen = _chosen(names or [], every)
-    threshold = _severity(fail_on)
+    threshold = severity_of("--fail-on", fail_on)
     given = _given(chosen, values)
     form, window = form_of(json=json, csv=csv, parquet=parquet), window_of(since, until)
     clock = None if as_of is None else parse_instant(as_of, datetime.now(UTC))
@@ -132,7 +116,7 @@ def _analyse(
                 tell(_recorded(analysis.name, recorded))
     _print(answers, form, is_list=every or len(chosen) > 1)
     found = [finding for answer in answers for finding in answer.findings]
-    return FINDINGS if threshold is not None and any(each.severity.rank >= threshold for each in found) else 0
+    return FINDINGS if threshold is not None and any(each.severity.rank >= threshold.rank for each in found) else 0
 
 
 def _recorded(name: str, recorded: Recorded) -> str:
@@ -147,7 +131,7 @@ def _chosen(names: list[str], every: bool) -> list[Analysis[Any]]:
         raise SettingsError(f"name an analysis, or give --all; there are {', '.join(analyses())}")
     if every:
         return [analysis for analysis in analyses().values() if not analysis.needs_a_parameter]
-    return [analysis_named(name) for name in dict.fromkeys(name.replace("-", "_") for name in names)]
+    return analyses_named(names)
 
 
 def _given(chosen: list[Analysis[Any]], values: dict[str, str | None]) -> dict[str, dict[str, str]]:
@@ -165,15 +149,6 @@ def _given(chosen: list[Analysis[Any]], values: dict[str, str | None]) -> dict[s
         for taker in [taker for taker, own in takers if own.accepts(value)] or [taker for taker, _ in takers]:
             given[taker][name] = value
     return given
-
-
-def _severity(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return Severity(text.lower()).rank
-    except ValueError:
-        raise SettingsError(f"--fail-on takes {', '.join(Severity)}, not {text[:40]!r}") from None
 
 
 def _working(name: str) -> AbstractContextManager[object]:

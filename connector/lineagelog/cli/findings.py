@@ -11,10 +11,11 @@ from uuid import UUID
 
 import typer
 
-from lineagelog.analysis import Severity, analysis_named, place, read_rules
+from lineagelog.analysis import analysis_named, place, read_rules
 from lineagelog.errors import InputError, SettingsError
 from lineagelog.shown import counted
 
+from .asking import severity_of
 from .command import FINDINGS, OK, command
 from .lists import Limit, Reverse, window_of
 from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_json, print_rows, put
@@ -100,10 +101,10 @@ def _list(
     from lineagelog.store.ledgers.finding_rows import FindingFilter
 
     form, window = form_of(json=json, csv=csv), window_of(since, until)
-    threshold = _severity("--fail-on", fail_on)
+    threshold = severity_of("--fail-on", fail_on)
     wanted = FindingFilter(
         statuses=_statuses(status or ["open"]),
-        severity=_severity("--severity", severity),
+        severity=severity_of("--severity", severity),
         analysis=None if analysis is None else analysis.replace("-", "_"),
         subject=subject,
         namespace=namespace,
@@ -260,15 +261,6 @@ def _words(by: str | None, until: str | None, why: str | None) -> dict[str, Any]
     if any("\0" in text for text in (who, why or "")):
         raise InputError("--by and --why must not hold NUL")
     return {"by": who, "until": ends, "why": why}
-
-
-def _severity(option: str, text: str | None) -> Severity | None:
-    if text is None:
-        return None
-    try:
-        return Severity(text.lower())
-    except ValueError:
-        raise SettingsError(f"{option} takes {', '.join(Severity)}, not {text[:40]!r}") from None
 
 
 def _statuses(given: list[str]) -> tuple[Any, ...] | None:

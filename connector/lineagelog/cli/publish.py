@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lineagelog.analysis import analysis_named
+from lineagelog.analysis import analyses_named
 from lineagelog.errors import SettingsError
 
+from .asking import WINDOW, AsOf
 from .command import FINDINGS, OK, command
 from .printing import Json, print_json, put, tell
 from .session import Session
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from lineagelog.publish import PlanItem, Report
     from lineagelog.read import Window
     from lineagelog.store import LogStore
-
-_WINDOW = "Which part of the log"
 
 
 def register(app: typer.Typer) -> None:
@@ -46,17 +45,13 @@ def _publish(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="From: a date, -7d or all. Else 30 days ago."),
+        typer.Option(metavar="TIME", rich_help_panel=WINDOW, help="From: a date, -7d or all. Else 30 days ago."),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", rich_help_panel=_WINDOW, help="Before: the same, or now. Else last midnight, UTC."
-        ),
+        typer.Option(metavar="TIME", rich_help_panel=WINDOW, help="Before: the same, or now. Else last midnight, UTC."),
     ] = None,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="The clock of lateness, else --until.")
-    ] = None,
+    as_of: AsOf = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be published.")] = False,
     look: Annotated[
         bool, typer.Option("--look", help="With --dry-run: ask Egeria what it holds, and tell what would change.")
@@ -84,7 +79,7 @@ class _Publishing:
     """Which analyses over which window, as the options say."""
 
     def __init__(self, names: Sequence[str], since: str | None, until: str | None, as_of: str | None) -> None:
-        self._analyses = [analysis_named(name.replace("-", "_")) for name in dict.fromkeys(names)]
+        self._analyses = analyses_named(names)
         for each in self._analyses:
             if each.needs_a_parameter:
                 raise SettingsError(f"{each.name} needs a parameter: it cannot be published")
@@ -96,7 +91,7 @@ class _Publishing:
         from lineagelog.read import Window
         from lineagelog.read.period import parse_instant, parse_start
 
-        default = whole_days(30, now)
+        default = whole_days(now)
         start = default.start if self._since is None else parse_start(self._since, now)
         end = default.end if self._until is None else parse_instant(self._until, now)
         return Window(start, end)
@@ -107,11 +102,7 @@ class _Publishing:
 
         now = _now()
         clock = None if self._as_of is None else parse_instant(self._as_of, now)
-        limit = timedelta(seconds=session.settings.analyse.time_limit)
-        incidents = session.settings.egeria.incidents
-        return wishes(
-            store.database, self._analyses, self.window(now), as_of=clock, time_limit=limit, incidents=incidents
-        )
+        return wishes(store.database, self._analyses, self.window(now), session.settings, clock)
 
 
 def _now() -> datetime:

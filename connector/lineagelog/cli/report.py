@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lineagelog.analysis import analyses, analysis_named, read_rules
+from lineagelog.analysis import analyses, analyses_named, read_rules
 from lineagelog.errors import SettingsError
 from lineagelog.shown import size
 
+from .asking import AskedSince, AskedUntil, AsOf, complete_name
 from .command import command
 from .lists import window_of
 from .printing import tell
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from lineagelog.analysis import Analysis
-
-_WINDOW: Final = "Which part of the log"
-
-
-def _names(incomplete: str) -> list[tuple[str, str]]:
-    """For the shell's completion."""
-    return [(name, each.question) for name, each in analyses().items() if name.startswith(incomplete.replace("-", "_"))]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,22 +47,12 @@ def _report(
         typer.Option(
             metavar="NAME",
             help="Ask this one; may be repeated. Else all that have findings, but for those that read events.",
-            autocompletion=_names,
+            autocompletion=complete_name,
         ),
     ] = None,
-    since: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME", rich_help_panel=_WINDOW, help="From: 2026-03-01, 2026-03-01T08:00Z, -7d (s m h d w) or all."
-        ),
-    ] = "-7d",
-    until: Annotated[
-        str, typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="Before: the same, or now.")
-    ] = "now",
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="The clock of lateness, else --until."),
-    ] = None,
+    since: AskedSince = "-7d",
+    until: AskedUntil = "now",
+    as_of: AsOf = None,
 ) -> int:
     """Write a report of a window of the log: one HTML file, which opens anywhere and asks for nothing.
 
@@ -78,6 +60,7 @@ def _report(
     failing tests, what the worst finding reaches, and all jobs. An analysis that takes longer than analyse.time_limit
     is stopped and named in the report.
     """
+    from lineagelog.export.files import write_file
     from lineagelog.read.period import parse_instant
     from lineagelog.report import Wanted, collect, page
 
@@ -95,7 +78,7 @@ def _report(
     with session.store() as store, _working() as show:
         report = collect(store.database, wanted, show)
     text = page(report).encode("utf-8", "backslashreplace")
-    _write(out, text)
+    write_file(out, text)
     for each in report.stopped:
         tell(each)
     tell(f"wrote {out}: {size(len(text))}, {len(report.jobs)} jobs, {len(report.findings)} findings")
@@ -107,7 +90,7 @@ def _chosen(names: list[str] | None) -> list[Analysis[Any]]:
 
     if not names:
         return usual_analyses()
-    chosen = [analysis_named(name) for name in dict.fromkeys(name.replace("-", "_") for name in names)]
+    chosen = analyses_named(names)
     if unfit := [each.name for each in chosen if each.needs_a_parameter or each not in _with_findings()]:
         raise SettingsError(f"--analysis takes those that find something by themselves, not {unfit[0]}")
     return chosen
@@ -117,26 +100,6 @@ def _with_findings() -> list[Analysis[Any]]:
     from lineagelog.analysis import Result
 
     return [each for each in analyses().values() if each.result is Result.FINDINGS]
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: who has the file open or is about to send it never sees half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    half = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        half.chmod(0o666 & ~_umask())
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 class _Working:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import httpx2
 import orjson
 
 from lineagelog.errors import SettingsError, TargetUnavailable
+from lineagelog.exchange import post
 from lineagelog.settings import NotifySettings, read_text
 from lineagelog.shown import line_for_people, mask_tree, mask_url
 from lineagelog.store.ledgers.finding_news import Untold
@@ -52,15 +52,7 @@ class Webhook:
             raise TargetUnavailable(f"the webhook cannot be reached ({type(error).__name__})") from None
 
     def _post(self, body: bytes, headers: dict[str, str]) -> None:
-        """Post, and read the answer; one that trickles in is a time-out."""
-        ends, read = time.monotonic() + self._timeout, bytearray()
-        with self._client.stream("POST", self._url, content=body, headers=headers) as response:
-            for part in response.iter_bytes():
-                read += part[: _MAX_ANSWER - len(read)]
-                if len(read) >= _MAX_ANSWER:
-                    break
-                if time.monotonic() > ends:
-                    raise httpx2.ReadTimeout("the answer does not end")
+        response = post(self._client, self._url, body, headers, timeout=self._timeout, most=_MAX_ANSWER)
         if response.is_redirect:
             raise TargetUnavailable(
                 f"the webhook answered HTTP {response.status_code}: a redirect, which is not followed (a sign-in page, "
@@ -68,7 +60,7 @@ class Webhook:
             )
         if not response.is_success:
             raise TargetUnavailable(f"the webhook answered HTTP {response.status_code}")
-        if bytes(read).lstrip()[:1] == b"<":
+        if response.content.lstrip()[:1] == b"<":
             raise TargetUnavailable(
                 f"the webhook answered HTTP {response.status_code} with a page (a sign-in page, a proxy, another url?)"
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import ssl
-import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 import httpx2
 
 from lineagelog.errors import SettingsError
+from lineagelog.exchange import post
 from lineagelog.shown import mask_text
 from lineagelog.store.ledgers.forwarding import Learnt
 
@@ -27,7 +27,6 @@ _DONE: Final = frozenset((TargetVerdict.DELIVERED, TargetVerdict.REFUSED))
 _GZIP_LEVEL: Final = 3
 _MAX_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of an answer: far more than a batch whose every event has failed."""
-_OF_THE_WIRE: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
 class HttpSender:
@@ -171,10 +170,10 @@ class HttpSender:
             body = gzip.compress(body, _GZIP_LEVEL)
             headers["Content-Encoding"] = "gzip"
         try:
-            response = self._exchange(url, body, headers | self._credentials.headers())
+            response = self._exchange(url, body, headers)
             if response.status_code == 401 and self._credentials.can_renew:
                 self._credentials.forget()
-                response = self._exchange(url, body, headers | self._credentials.headers())
+                response = self._exchange(url, body, headers)
         except TokenError as error:
             unreachable = error.status is None or error.status >= 500 or error.status in BUSY
             return TargetAnswer(TargetVerdict.AGAIN if unreachable else TargetVerdict.HELD, error.status, str(error))
@@ -187,19 +186,8 @@ class HttpSender:
         return response
 
     def _exchange(self, url: str, body: bytes, headers: dict[str, str]) -> httpx2.Response:
-        """Post, and read the answer; one without end is cut, and one that trickles in is a time-out."""
-        ends = time.monotonic() + self._target.timeout
-        read = bytearray()
-        with self._client.stream("POST", url, content=body, headers=headers) as response:
-            for part in response.iter_bytes():
-                read += part[: _MAX_ANSWER - len(read)]
-                if len(read) >= _MAX_ANSWER:
-                    break
-                if time.monotonic() > ends:
-                    raise httpx2.ReadTimeout("the answer does not end")
-        # what was read is decoded already
-        kept = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_THE_WIRE]
-        return httpx2.Response(response.status_code, headers=kept, content=bytes(read))
+        sent = headers | self._credentials.headers()
+        return post(self._client, url, body, sent, timeout=self._target.timeout, most=_MAX_ANSWER)
 
 
 def _trust(target: ForwardTarget) -> ssl.SSLContext | bool:

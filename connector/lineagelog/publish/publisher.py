@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from lineagelog.errors import EgeriaRefused, EgeriaUnavailable, EgeriaUnfit
 from lineagelog.shown import mask_text
@@ -37,6 +38,16 @@ class Report(Struct):
     """To be tried again by themselves."""
     problems: Counter[str] = field(default_factory=Counter)
     """What was told of those that did not work, and how often."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Items by what became of them."""
+        return {name: value for name, value in asdict(self).items() if name != "problems"}
+
+    def add(self, other: Report) -> None:
+        """What another pass did, too; its problems stay with it."""
+        for name, count in other.counts.items():
+            setattr(self, name, getattr(self, name) + count)
 
     @property
     def is_clean(self) -> bool:

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from lineagelog.analysis import Analysis
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
-from lineagelog.read.analyses import TIME_LIMIT, ask
+from lineagelog.read.analyses import ask
+from lineagelog.settings import Settings
 from lineagelog.store.ledgers.finding_rows import FindingRows
 
 from .item import PlanItem
 from .plan import plan
 
+_DAYS: Final = 30
 
-def whole_days(days: int, now: datetime) -> Window:
-    """The last so many whole UTC days, up to the last midnight: what arrives late is told by a later pass."""
+
+def whole_days(now: datetime) -> Window:
+    """The last thirty whole UTC days, up to the last midnight: what arrives late is told by a later pass."""
     end = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return Window(end - timedelta(days=days), end)
+    return Window(end - timedelta(days=_DAYS), end)
 
 
 def wishes(
     database: Database,
     analyses: Sequence[Analysis[Any]],
     window: Window,
-    *,
+    settings: Settings,
     as_of: datetime | None = None,
-    time_limit: timedelta = TIME_LIMIT,
-    incidents: bool = False,
 ) -> list[PlanItem]:
     """What the analyses tell of the window, planned, and recorded findings. Raises what `ask` raises."""
-    answers = [ask(database, analysis, window, as_of=as_of, time_limit=time_limit) for analysis in analyses]
-    return plan(with_recorded(database, [answer.document for answer in answers], window), incidents=incidents)
+    limit = timedelta(seconds=settings.analyse.time_limit)
+    answers = [ask(database, analysis, window, as_of=as_of, time_limit=limit) for analysis in analyses]
+    documents = with_recorded(database, [answer.document for answer in answers], window)
+    return plan(documents, incidents=settings.egeria.incidents)
 
 
 def with_recorded(database: Database, documents: Sequence[dict[str, Any]], window: Window) -> list[dict[str, Any]]:

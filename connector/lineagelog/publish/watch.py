@@ -42,17 +42,15 @@ class Watch:
                     planned = self._publisher.keep(self._wishes(), days_kept=self._days_kept)
                     plan_at = time.monotonic() + self._every
                     _log.info("planned", action="publish", new_or_changed=planned)
-                self._add(self._publisher.publish(stop))
+                self._count(self._publisher.publish(stop))
                 self._tell(None)
                 stop.wait(min(_LOOK_SECONDS, self._every))
             except (EgeriaError, StoreError) as error:
                 self._tell(str(error))
                 stop.wait(_AWAY_SECONDS)
 
-    def _add(self, report: Report) -> None:
-        totals = self.totals
-        for name in ("confirmed", "withdrawn", "unknown", "parked", "failed"):
-            setattr(totals, name, getattr(totals, name) + getattr(report, name))
+    def _count(self, report: Report) -> None:
+        self.totals.add(report)
         for problem, count in report.problems.most_common(3):
             _log.warning("not published", action="publish", items=count, error=problem)
 

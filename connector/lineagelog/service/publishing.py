@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
 
 import structlog
 
-from lineagelog.analysis import analysis_named
+from lineagelog.analysis import analyses_named
 from lineagelog.egeria.remote import Egeria
 from lineagelog.metrics import Sample
 from lineagelog.postgres.database import Database
@@ -19,8 +18,6 @@ from lineagelog.settings import Settings
 from lineagelog.store.ledgers.publications import Publications
 
 from .background import Task
-
-_DAYS: Final = 30
 
 _log = structlog.get_logger(__name__)
 
@@ -32,7 +29,7 @@ class PublishTask:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database, self._settings = database, settings
-        self._analyses = [analysis_named(name.replace("-", "_")) for name in settings.egeria.analyses]
+        self._analyses = analyses_named(settings.egeria.analyses)
         self.watch: Watch | None = None
 
     def run(self, stop: threading.Event) -> None:
@@ -45,10 +42,7 @@ class PublishTask:
             self.watch.run(stop)
 
     def _wishes(self) -> list[PlanItem]:
-        window = whole_days(_DAYS, datetime.now(UTC))
-        limit = timedelta(seconds=self._settings.analyse.time_limit)
-        incidents = self._settings.egeria.incidents
-        return wishes(self._database, self._analyses, window, time_limit=limit, incidents=incidents)
+        return wishes(self._database, self._analyses, whole_days(datetime.now(UTC)), self._settings)
 
 
 class Publishing:
@@ -70,15 +64,7 @@ class Publishing:
         watch = self._task.watch
         if watch is None:
             return
-        totals = watch.totals
-        counts = {
-            "confirmed": totals.confirmed,
-            "withdrawn": totals.withdrawn,
-            "unknown": totals.unknown,
-            "parked": totals.parked,
-            "failed": totals.failed,
-        }
-        for outcome, count in counts.items():
+        for outcome, count in watch.totals.counts.items():
             text = "Items of the outbox by what became of them in this process"
             yield Sample("lineagelog_publications", text, "counter", {"outcome": outcome}, count)
         text = "1 while Egeria, or the store, cannot be used for publishing"

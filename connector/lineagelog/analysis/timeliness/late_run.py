@@ -5,42 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from msgspec import Struct
-
-from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Subject, Told
+from lineagelog.analysis import Analysis, Finding, Given, Insufficient, Severity, Told
 from lineagelog.analysis.history import TRAINING, moment
 from lineagelog.analysis.maths.schedule import Slot, due
 from lineagelog.analysis.words import span
 
 from .calendar import Calendar
+from .starts import JobStarts
 
 _METHOD: Final = (
     "schedule learned from five weeks: period, phase and the slots of the week that were taken; grace by MAD"
 )
 
 
-class Starts(Struct, frozen=True, kw_only=True):
+class Starts(JobStarts, frozen=True, kw_only=True):
     """A row: when the runs of a job started."""
 
-    job_namespace: str
-    job_name: str
-    times: list[float]
-    run_ids: list[str] | None
-    """Of those from the window on, which are the last."""
     last_before: str | None
     alive_from: float | None
     alive_to: float | None
 
-    @property
-    def subject(self) -> Subject:
-        """The job."""
-        return Subject("job", self.job_namespace or None, self.job_name)
-
     def run_id(self, place: int) -> str | None:
         """That of a start; of those before the window only the last has one."""
-        own = self.run_ids or []
-        before = len(self.times) - len(own)
-        return own[place - before] if place >= before else self.last_before if place == before - 1 else None
+        return self.last_before if place == self.before - 1 else super().run_id(place)
 
     def was_alive(self, at: float) -> bool:
         """Whether a run was alive for days then: a stream needs no new one."""

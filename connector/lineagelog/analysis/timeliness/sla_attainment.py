@@ -17,7 +17,6 @@ from lineagelog.analysis import (
     Insufficient,
     Result,
     Severity,
-    Subject,
     SubjectResult,
     SubjectRule,
     Told,
@@ -28,32 +27,17 @@ from lineagelog.analysis.maths.schedule import Slot, due
 from lineagelog.analysis.maths.season import DAY
 
 from .calendar import Calendar
+from .starts import JobStarts
 
 _TARGET: Final = 0.95
 _METHOD: Final = "share of kept promises, with Wilson's 95 % interval, against the target"
 _LEARNED: Final = "on time by its own schedule"
 
 
-class Promises(Struct, frozen=True, kw_only=True):
+class Promises(JobStarts, frozen=True, kw_only=True):
     """A row: when the runs of a job started and completed."""
 
-    job_namespace: str
-    job_name: str
-    times: list[float]
     ends: list[float | None]
-    run_ids: list[str] | None
-    """Of those from the window on, which are the last."""
-
-    @property
-    def subject(self) -> Subject:
-        """The job."""
-        return Subject("job", self.job_namespace or None, self.job_name)
-
-    def run_id(self, place: int) -> str | None:
-        """That of a start from the window on."""
-        own = self.run_ids or []
-        before = len(self.times) - len(own)
-        return own[place - before] if place >= before else None
 
 
 class _Kept(Struct, frozen=True):

@@ -42,8 +42,8 @@ class OutboxState(StrEnum):
     """It is to go from Egeria, then from here."""
 
 
-class Planned(Struct, frozen=True, kw_only=True):
-    """An item to keep, as plain values."""
+class Content(Struct, frozen=True, kw_only=True):
+    """What an item is, as plain values."""
 
     id: UUID
     kind: str
@@ -51,23 +51,20 @@ class Planned(Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     day: str
+    content: Mapping[str, Any]
+    content_hash: UUID
+
+
+class Planned(Content, frozen=True, kw_only=True):
+    """An item to keep."""
+
     priority: int
     """A smaller one is sent first."""
-    content: Mapping[str, Any]
-    content_hash: UUID
 
 
-class OutboxItem(Struct, frozen=True, kw_only=True):
+class OutboxItem(Content, frozen=True, kw_only=True):
     """An item that a publisher has taken, or that a list shows."""
 
-    id: UUID
-    kind: str
-    subject_kind: str
-    namespace: str
-    name: str
-    day: str
-    content: Mapping[str, Any]
-    content_hash: UUID
     state: str
     attempts: int
     guids: Mapping[str, str]
