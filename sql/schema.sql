@@ -335,7 +335,10 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_run (
 	last_event_time TIMESTAMP WITH TIME ZONE NOT NULL,
 	last_start_time TIMESTAMP WITH TIME ZONE,
 	last_fail_time TIMESTAMP WITH TIME ZONE,
-	outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' ELSE status END) STORED,
+	outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL
+		THEN 'FAIL'
+		WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING'
+		ELSE status END) STORED,
 	governance_action JSONB,
 	governance_action_at TIMESTAMP WITH TIME ZONE,
 	governance_action_hash UUID,
@@ -497,8 +500,10 @@ END $migrate$;
 
 DO $migrate$ BEGIN -- to version 3: comments of ol_run
   IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 3 THEN
-    COMMENT ON COLUMN "openlineage"."ol_run".governance_action IS 'facet egeria_governanceAction of the newest event with it';
-    COMMENT ON COLUMN "openlineage"."ol_run".error_message IS 'the newest error; readers show it of runs that end with FAIL or ABORT';
+    COMMENT ON COLUMN "openlineage"."ol_run".governance_action
+      IS 'facet egeria_governanceAction of the newest event with it';
+    COMMENT ON COLUMN "openlineage"."ol_run".error_message
+      IS 'the newest error; readers show it of runs that end with FAIL or ABORT';
     COMMENT ON COLUMN "openlineage"."ol_run".processing_type IS 'BATCH, STREAMING, …';
     COMMENT ON COLUMN "openlineage"."ol_run".integration IS 'SPARK, AIRFLOW, DBT, …';
     COMMENT ON COLUMN "openlineage"."ol_run".job_type IS 'QUERY, TASK, DAG, MODEL, …';
@@ -520,7 +525,8 @@ DO $migrate$ BEGIN -- to version 3: comments of ol_run_dataset
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".size_bytes IS 'bytes read or written';
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".file_count IS 'files read or written';
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".lifecycle_state_change IS 'CREATE, ALTER, TRUNCATE, DROP, …';
-    COMMENT ON COLUMN "openlineage"."ol_run_dataset".subset_type IS 'type of the condition on a part of it; empty = a condition without a type';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".subset_type
+      IS 'type of the condition on a part of it; empty = a condition without a type';
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".dataset_version IS 'its version';
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".schema_hash IS 'its schema, in ol_schema_version';
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".lineage_hash IS 'its column lineage, in ol_lineage_version';
@@ -583,8 +589,20 @@ DO $migrate$ BEGIN -- to version 4: jobs, datasets and their names
         FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_run"'::regclass
           AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
       LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_dataset_name" TO ' || given.role; END LOOP; END;
-    INSERT INTO "openlineage"."ol_job" (job_key, job_namespace, job_name, first_seen, last_seen) SELECT job_key, min(job_namespace), min(job_name), min(first_event_time), max(last_event_time) FROM "openlineage"."ol_run" GROUP BY job_key ORDER BY job_key ON CONFLICT DO NOTHING;
-    INSERT INTO "openlineage"."ol_dataset" (dataset_key, dataset_namespace, dataset_name, first_seen, last_seen) SELECT dataset_key, min(dataset_namespace), min(dataset_name), min(event_time), max(event_time) FROM "openlineage"."ol_run_dataset" GROUP BY dataset_key ORDER BY dataset_key ON CONFLICT DO NOTHING;
+    INSERT INTO "openlineage"."ol_job" (job_key, job_namespace, job_name, first_seen, last_seen)
+    SELECT job_key, min(job_namespace), min(job_name), min(first_event_time), max(last_event_time)
+    FROM "openlineage"."ol_run"
+    GROUP BY job_key
+    ORDER BY job_key
+    ON CONFLICT
+    DO NOTHING;
+    INSERT INTO "openlineage"."ol_dataset" (dataset_key, dataset_namespace, dataset_name, first_seen, last_seen)
+    SELECT dataset_key, min(dataset_namespace), min(dataset_name), min(event_time), max(event_time)
+    FROM "openlineage"."ol_run_dataset"
+    GROUP BY dataset_key
+    ORDER BY dataset_key
+    ON CONFLICT
+    DO NOTHING;
   END IF;
 END $migrate$;
 
@@ -594,7 +612,27 @@ DO $migrate$ BEGIN -- to version 4: outcomes of runs
     ALTER TABLE "openlineage"."ol_run" ADD COLUMN IF NOT EXISTS last_fail_time TIMESTAMP WITH TIME ZONE;
     COMMENT ON COLUMN "openlineage"."ol_run".last_start_time IS 'latest START';
     COMMENT ON COLUMN "openlineage"."ol_run".last_fail_time IS 'latest FAIL';
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_run"'::regclass AND attname = 'outcome' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_run" ALTER COLUMN last_start_time TYPE TIMESTAMP WITH TIME ZONE USING start_time, ALTER COLUMN last_fail_time TYPE TIMESTAMP WITH TIME ZONE USING CASE WHEN status = 'FAIL' THEN end_time END, ADD COLUMN outcome TEXT COLLATE "C" GENERATED ALWAYS AS (CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' ELSE status END) STORED; END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+        WHERE attrelid = '"openlineage"."ol_run"'::regclass AND attname = 'outcome' AND NOT attisdropped) THEN
+      ALTER TABLE "openlineage"."ol_run" ALTER COLUMN last_start_time TYPE TIMESTAMP WITH TIME ZONE USING start_time,
+        ALTER COLUMN last_fail_time TYPE TIMESTAMP WITH TIME ZONE USING CASE
+        WHEN status = 'FAIL'
+        THEN end_time
+        END,
+        ADD COLUMN outcome TEXT COLLATE "C" GENERATED ALWAYS AS (
+          CASE
+            WHEN last_fail_time > last_start_time
+            OR last_fail_time IS NOT NULL
+            AND last_start_time IS NULL
+            THEN 'FAIL'
+            WHEN last_start_time > end_time
+            OR last_start_time IS NOT NULL
+            AND end_time IS NULL
+            THEN 'RUNNING'
+            ELSE status
+            END
+        ) STORED;
+    END IF;
     COMMENT ON COLUMN "openlineage"."ol_run".outcome IS 'what came of it: go by this';
   END IF;
 END $migrate$;
@@ -605,11 +643,81 @@ DO $migrate$ BEGIN -- to version 4: jobs of the datasets of runs
     ALTER TABLE "openlineage"."ol_run_dataset" ADD COLUMN IF NOT EXISTS job_namespace TEXT COLLATE "C";
     ALTER TABLE "openlineage"."ol_run_dataset" ADD COLUMN IF NOT EXISTS job_name TEXT COLLATE "C";
     COMMENT ON COLUMN "openlineage"."ol_run_dataset".run_key IS 'of ol_run';
-    COMMENT ON COLUMN "openlineage"."ol_run_dataset".job_namespace IS ''''' = none; NULL with job_name and run_key: version 3 wrote it';
-    INSERT INTO "openlineage"."ol_run_dataset" (run_dataset_key, run_key, job_namespace, job_name, run_id, direction, dataset_namespace, dataset_name, dataset_key, event_time, event_type, row_count, row_count_at, size_bytes, size_bytes_at, file_count, file_count_at, lifecycle_state_change, lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at, schema_hash, schema_hash_at, lineage_hash, lineage_hash_at) SELECT encode(substr(sha256(convert_to(coalesce(octet_length(d.run_id) || ':' || d.run_id, '-') || coalesce(octet_length(r.job_namespace) || ':' || r.job_namespace, '-') || coalesce(octet_length(r.job_name) || ':' || r.job_name, '-') || coalesce(octet_length(d.direction) || ':' || d.direction, '-') || coalesce(octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-') || coalesce(octet_length(d.dataset_name) || ':' || d.dataset_name, '-'), 'UTF8')), 1, 16), 'hex')::uuid, r.run_key, r.job_namespace, r.job_name, d.run_id, d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key, d.event_time, d.event_type, d.row_count, d.row_count_at, d.size_bytes, d.size_bytes_at, d.file_count, d.file_count_at, d.lifecycle_state_change, d.lifecycle_state_change_at, d.subset_type, d.subset_type_at, d.dataset_version, d.dataset_version_at, d.schema_hash, d.schema_hash_at, d.lineage_hash, d.lineage_hash_at FROM "openlineage"."ol_run_dataset" d JOIN "openlineage"."ol_run" r ON r.run_id = d.run_id AND r.run_key <> (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id) WHERE d.run_key IS NULL ON CONFLICT DO NOTHING;
-    UPDATE "openlineage"."ol_run_dataset" d SET run_dataset_key = encode(substr(sha256(convert_to(coalesce(octet_length(d.run_id) || ':' || d.run_id, '-') || coalesce(octet_length(r.job_namespace) || ':' || r.job_namespace, '-') || coalesce(octet_length(r.job_name) || ':' || r.job_name, '-') || coalesce(octet_length(d.direction) || ':' || d.direction, '-') || coalesce(octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-') || coalesce(octet_length(d.dataset_name) || ':' || d.dataset_name, '-'), 'UTF8')), 1, 16), 'hex')::uuid, run_key = r.run_key, job_namespace = r.job_namespace, job_name = r.job_name FROM "openlineage"."ol_run" r WHERE r.run_key = (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id) AND d.run_key IS NULL;
-    COMMENT ON COLUMN "openlineage"."ol_run_dataset".run_dataset_key IS 'hash of run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name';
-    COMMENT ON TABLE "openlineage"."ol_run_dataset" IS 'one row per run, job, direction and dataset; X_at is NULL where X was set at event_time';
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".job_namespace
+      IS ''''' = none; NULL with job_name and run_key: version 3 wrote it';
+    INSERT INTO "openlineage"."ol_run_dataset" (
+      run_dataset_key, run_key, job_namespace, job_name, run_id, direction, dataset_namespace, dataset_name, dataset_key,
+      event_time, event_type, row_count, row_count_at, size_bytes, size_bytes_at, file_count, file_count_at,
+      lifecycle_state_change, lifecycle_state_change_at, subset_type, subset_type_at, dataset_version, dataset_version_at,
+      schema_hash, schema_hash_at, lineage_hash, lineage_hash_at
+    )
+    SELECT encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              octet_length(d.run_id) || ':' || d.run_id, '-'
+            ) || coalesce(
+              octet_length(r.job_namespace) || ':' || r.job_namespace, '-'
+            ) || coalesce(
+              octet_length(r.job_name) || ':' || r.job_name, '-'
+            ) || coalesce(
+              octet_length(d.direction) || ':' || d.direction, '-'
+            ) || coalesce(
+              octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-'
+            ) || coalesce(
+              octet_length(d.dataset_name) || ':' || d.dataset_name, '-'
+            ),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    )::uuid,
+      r.run_key, r.job_namespace, r.job_name, d.run_id, d.direction, d.dataset_namespace, d.dataset_name, d.dataset_key,
+      d.event_time, d.event_type, d.row_count, d.row_count_at, d.size_bytes, d.size_bytes_at, d.file_count,
+      d.file_count_at, d.lifecycle_state_change, d.lifecycle_state_change_at, d.subset_type, d.subset_type_at,
+      d.dataset_version, d.dataset_version_at, d.schema_hash, d.schema_hash_at, d.lineage_hash, d.lineage_hash_at
+    FROM "openlineage"."ol_run_dataset" d JOIN "openlineage"."ol_run" r
+    ON r.run_id = d.run_id
+      AND r.run_key <> (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id)
+    WHERE d.run_key IS NULL
+    ON CONFLICT
+    DO NOTHING;
+    UPDATE "openlineage"."ol_run_dataset" d
+    SET run_dataset_key = encode(
+      substr(
+        sha256(
+          convert_to(
+            coalesce(
+              octet_length(d.run_id) || ':' || d.run_id, '-'
+            ) || coalesce(
+              octet_length(r.job_namespace) || ':' || r.job_namespace, '-'
+            ) || coalesce(
+              octet_length(r.job_name) || ':' || r.job_name, '-'
+            ) || coalesce(
+              octet_length(d.direction) || ':' || d.direction, '-'
+            ) || coalesce(
+              octet_length(d.dataset_namespace) || ':' || d.dataset_namespace, '-'
+            ) || coalesce(
+              octet_length(d.dataset_name) || ':' || d.dataset_name, '-'
+            ),
+            'UTF8'
+          )
+        ),
+        1, 16
+      ),
+      'hex'
+    )::uuid,
+      run_key = r.run_key, job_namespace = r.job_namespace, job_name = r.job_name
+    FROM "openlineage"."ol_run" r
+    WHERE r.run_key = (SELECT min(f.run_key::text)::uuid FROM "openlineage"."ol_run" f WHERE f.run_id = d.run_id)
+      AND d.run_key IS NULL;
+    COMMENT ON COLUMN "openlineage"."ol_run_dataset".run_dataset_key
+      IS 'hash of run_id, job_namespace, job_name, direction, dataset_namespace, dataset_name';
+    COMMENT ON TABLE "openlineage"."ol_run_dataset"
+      IS 'one row per run, job, direction and dataset; X_at is NULL where X was set at event_time';
   END IF;
 END $migrate$;
 
@@ -622,11 +730,48 @@ DO $migrate$ BEGIN -- to version 4: results of assertions
     ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS position integer;
     ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN IF NOT EXISTS skipped boolean;
     COMMENT ON COLUMN "openlineage"."ol_assertion".params IS 'canonical JSON';
-    COMMENT ON COLUMN "openlineage"."ol_assertion".side IS 'input or output, by the facets of which it is one; dataset: among `facets`';
-    COMMENT ON COLUMN "openlineage"."ol_assertion".position IS 'number in the event of one dataset_namespace, dataset_name, assertion, column_name, assertion_name';
+    COMMENT ON COLUMN "openlineage"."ol_assertion".side
+      IS 'input or output, by the facets of which it is one; dataset: among `facets`';
+    COMMENT ON COLUMN "openlineage"."ol_assertion".position
+      IS 'number in the event of one dataset_namespace, dataset_name, assertion, column_name, assertion_name';
     COMMENT ON COLUMN "openlineage"."ol_assertion".skipped IS 'it was not executed, whatever else is said of it';
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_assertion"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN result_key uuid; ALTER TABLE "openlineage"."ol_assertion" ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING encode(substr(sha256(convert_to(coalesce(octet_length(run_id::text) || ':' || run_id::text, '-') || coalesce(octet_length(job_namespace::text) || ':' || job_namespace::text, '-') || coalesce(octet_length(job_name::text) || ':' || job_name::text, '-') || coalesce(octet_length(dataset_namespace::text) || ':' || dataset_namespace::text, '-') || coalesce(octet_length(dataset_name::text) || ':' || dataset_name::text, '-') || coalesce(octet_length(assertion::text) || ':' || assertion::text, '-') || coalesce(octet_length(column_name::text) || ':' || column_name::text, '-') || coalesce(octet_length(assertion_name::text) || ':' || assertion_name::text, '-') || coalesce(octet_length(occurrence::text) || ':' || occurrence::text, '-'), 'UTF8')), 1, 16), 'hex')::uuid; END IF;
-    COMMENT ON COLUMN "openlineage"."ol_assertion".result_key IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+        WHERE attrelid = '"openlineage"."ol_assertion"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN
+      ALTER TABLE "openlineage"."ol_assertion" ADD COLUMN result_key uuid;
+      ALTER TABLE "openlineage"."ol_assertion" ALTER COLUMN position TYPE integer USING occurrence,
+        ALTER COLUMN result_key TYPE uuid USING encode(
+          substr(
+            sha256(
+              convert_to(
+                coalesce(
+                  octet_length(run_id::text) || ':' || run_id::text, '-'
+                ) || coalesce(
+                  octet_length(job_namespace::text) || ':' || job_namespace::text, '-'
+                ) || coalesce(
+                  octet_length(job_name::text) || ':' || job_name::text, '-'
+                ) || coalesce(
+                  octet_length(dataset_namespace::text) || ':' || dataset_namespace::text, '-'
+                ) || coalesce(
+                  octet_length(dataset_name::text) || ':' || dataset_name::text, '-'
+                ) || coalesce(
+                  octet_length(assertion::text) || ':' || assertion::text, '-'
+                ) || coalesce(
+                  octet_length(column_name::text) || ':' || column_name::text, '-'
+                ) || coalesce(
+                  octet_length(assertion_name::text) || ':' || assertion_name::text, '-'
+                ) || coalesce(
+                  octet_length(occurrence::text) || ':' || occurrence::text, '-'
+                ),
+                'UTF8'
+              )
+            ),
+            1, 16
+          ),
+          'hex'
+        )::uuid;
+    END IF;
+    COMMENT ON COLUMN "openlineage"."ol_assertion".result_key
+      IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
   END IF;
 END $migrate$;
 
@@ -640,8 +785,37 @@ DO $migrate$ BEGIN -- to version 4: results of tests
     COMMENT ON COLUMN "openlineage"."ol_test".params IS 'canonical JSON';
     COMMENT ON COLUMN "openlineage"."ol_test".position IS 'number in the event of one test_name, test_type';
     COMMENT ON COLUMN "openlineage"."ol_test".skipped IS 'it was not executed, whatever else is said of it';
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '"openlineage"."ol_test"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN ALTER TABLE "openlineage"."ol_test" ADD COLUMN result_key uuid; ALTER TABLE "openlineage"."ol_test" ALTER COLUMN position TYPE integer USING occurrence, ALTER COLUMN result_key TYPE uuid USING encode(substr(sha256(convert_to(coalesce(octet_length(run_id::text) || ':' || run_id::text, '-') || coalesce(octet_length(job_namespace::text) || ':' || job_namespace::text, '-') || coalesce(octet_length(job_name::text) || ':' || job_name::text, '-') || coalesce(octet_length(test_name::text) || ':' || test_name::text, '-') || coalesce(octet_length(test_type::text) || ':' || test_type::text, '-') || coalesce(octet_length(occurrence::text) || ':' || occurrence::text, '-'), 'UTF8')), 1, 16), 'hex')::uuid; END IF;
-    COMMENT ON COLUMN "openlineage"."ol_test".result_key IS 'hash of run_id, job_namespace, job_name, test_name, test_type, position';
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+        WHERE attrelid = '"openlineage"."ol_test"'::regclass AND attname = 'result_key' AND NOT attisdropped) THEN
+      ALTER TABLE "openlineage"."ol_test" ADD COLUMN result_key uuid;
+      ALTER TABLE "openlineage"."ol_test" ALTER COLUMN position TYPE integer USING occurrence,
+        ALTER COLUMN result_key TYPE uuid USING encode(
+          substr(
+            sha256(
+              convert_to(
+                coalesce(
+                  octet_length(run_id::text) || ':' || run_id::text, '-'
+                ) || coalesce(
+                  octet_length(job_namespace::text) || ':' || job_namespace::text, '-'
+                ) || coalesce(
+                  octet_length(job_name::text) || ':' || job_name::text, '-'
+                ) || coalesce(
+                  octet_length(test_name::text) || ':' || test_name::text, '-'
+                ) || coalesce(
+                  octet_length(test_type::text) || ':' || test_type::text, '-'
+                ) || coalesce(
+                  octet_length(occurrence::text) || ':' || occurrence::text, '-'
+                ),
+                'UTF8'
+              )
+            ),
+            1, 16
+          ),
+          'hex'
+        )::uuid;
+    END IF;
+    COMMENT ON COLUMN "openlineage"."ol_test".result_key
+      IS 'hash of run_id, job_namespace, job_name, test_name, test_type, position';
   END IF;
 END $migrate$;
 
@@ -700,7 +874,8 @@ COMMENT ON COLUMN openlineage.ol_assertion.position IS 'number in the event of o
 
 COMMENT ON COLUMN openlineage.ol_assertion.skipped IS 'it was not executed, whatever else is said of it';
 
-COMMENT ON COLUMN openlineage.ol_assertion.result_key IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
+COMMENT ON COLUMN openlineage.ol_assertion.result_key
+  IS 'hash of run_id, job_namespace, job_name, dataset_namespace, dataset_name, assertion, column_name, assertion_name, position';
 
 COMMENT ON COLUMN openlineage.ol_assertion.side IS 'input or output, by the facets of which it is one; dataset: among `facets`';
 

@@ -12,7 +12,8 @@
 WITH RECURSIVE
 execution AS MATERIALIZED (
     SELECT
-        job_key, execution_key, execution_id, job_namespace, job_name,
+        job_key, execution_key, execution_id COLLATE "C" AS execution_id, job_namespace COLLATE "C" AS job_namespace,
+        job_name COLLATE "C" AS job_name,
         coalesce(start_time, first_event_time) AS began, coalesce(end_time, last_event_time) AS ended,
         lag(coalesce(start_time, first_event_time), 1, '-infinity') OVER (
             PARTITION BY job_key ORDER BY coalesce(start_time, first_event_time), execution_key) AS began_before

@@ -15,13 +15,14 @@
 WITH RECURSIVE
 execution AS MATERIALIZED (
     SELECT
-        job_key, execution_key, execution_id, job_namespace, job_name, outcome, first_event_time AS at,
-        last_event_time AS until
+        job_key, execution_key, execution_id COLLATE "C" AS execution_id, job_namespace COLLATE "C" AS job_namespace,
+        job_name COLLATE "C" AS job_name, outcome, first_event_time AS at, last_event_time AS until
     FROM ol_execution(:'from'::timestamptz - :'history'::interval, least(:'to'::timestamptz, :'as_of'::timestamptz))
 ),
 use AS MATERIALIZED (
     SELECT
-        job_key, execution_key, execution_id, executed_at AS at, direction, identity_key, dataset_namespace, dataset_name,
+        job_key, execution_key, execution_id COLLATE "C" AS execution_id, executed_at AS at, direction, identity_key,
+        dataset_namespace COLLATE "C" AS dataset_namespace, dataset_name COLLATE "C" AS dataset_name,
         CASE WHEN ol_name_pattern(dataset_name) = dataset_name THEN identity_key
              ELSE ol_key(dataset_namespace, ol_name_pattern(dataset_name)) END AS series_key,
         row_count, schema_hash, lineage_hash
@@ -122,7 +123,7 @@ symptom AS (
     SELECT
         job_key, CASE outcome WHEN 'FAIL' THEN 'failed' ELSE 'aborted' END AS kind,
         NULL::text COLLATE "C" AS dataset_namespace, NULL::text COLLATE "C" AS dataset_name,
-        NULL::text COLLATE "C" AS test, at, execution_id COLLATE "C" AS run_id
+        NULL::text COLLATE "C" AS test, at, execution_id AS run_id
     FROM turn
     WHERE outcome IN ('FAIL', 'ABORT')
     UNION ALL

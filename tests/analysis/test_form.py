@@ -24,7 +24,7 @@ from lineagelog.analysis import (
 )
 from lineagelog.read import Window
 from lineagelog.read.analyses import Answer
-from lineagelog.read.frames import columns_of, rows_of, write_parquet
+from lineagelog.read.frames import columns_of, parquet_of, rows_of
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 WINDOW = Window(AT, AT)
@@ -177,9 +177,7 @@ def test_flat_rows_and_parquet() -> None:
     assert columns_of(both)[-2:] == ("runs", "rows")
     assert "severity" not in columns_of([profile])
     assert "severity" in columns_of([told()])
-    out = io.BytesIO()
-    write_parquet(both, out)
-    read = pq.read_table(io.BytesIO(out.getvalue()))
+    read = pq.read_table(io.BytesIO(parquet_of(both)))
     assert read.column_names == list(columns_of(both))
     first, _, found = read.to_pylist()
     assert (first["runs"], first["severity"]) == ("3", None)

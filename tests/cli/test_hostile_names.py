@@ -46,7 +46,7 @@ COMMANDS = [
     ("list", "assertions"),
     ("list", "tests"),
     ("show", FAILED["run"]["runId"]),
-    ("analyse", "blast-radius", "--run", FAILED["run"]["runId"]),
+    ("analyse", "blast-radius", "--run-id", FAILED["run"]["runId"]),
     ("analyse", "blast-radius", "--dataset", NAME),
     ("dead-letters", "list"),
     ("dead-letters", "show", "1"),
@@ -66,6 +66,16 @@ COMMANDS = [
     ("list", "runs", "--database", NAME),
     ("list", "runs", "--schema", NAME),
     ("config", "--config", NAME),
+]
+
+
+ON_TERMINAL = [
+    ("list", "runs"),
+    ("show", FAILED["run"]["runId"]),
+    ("dead-letters", "list"),
+    ("dead-letters", "show", "1"),
+    ("show", NAME),
+    ("forward", re.sub("[/.]", "", NAME)),
 ]
 
 
@@ -113,7 +123,7 @@ def test_into_a_pipe(filled: Callable[..., Ran]) -> None:
     assert r"boom \x1b[8mhidden password=***" in filled("show", FAILED["run"]["runId"]).out
 
 
-@pytest.mark.parametrize("arguments", [COMMANDS[number] for number in (0, 5, 8, 9, 16, 20)])
+@pytest.mark.parametrize("arguments", ON_TERMINAL)
 def test_on_a_terminal(filled: Callable[..., Ran], arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Nothing but the table's own styles."""
     said = on_terminal(arguments, tmp_path)

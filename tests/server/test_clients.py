@@ -15,6 +15,7 @@ from openlineage.client.facet_v2 import output_statistics_output_dataset
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
 from lineagelog.store.ledgers.tokens import Tokens
+from tests.findings.support import finding, kept, record
 from tests.support import PATIENCE, ROOT
 
 from .client import LINEAGE, count, encoded, rows
@@ -87,10 +88,12 @@ def test_commands_of_the_documentation(store: LogStore, url: str) -> None:
     """Every command of docs/http.md runs and answers without an error."""
     text = (ROOT / "docs" / "http.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 5
+    record(store, 0, 5, finding("a", 2))
+    (known,) = kept(store).values()
     outputs = []
     for block in blocks:
         script = block.replace("http://127.0.0.1:5000", url).replace("curl -sS", "curl -sS --fail")
+        script = script.replace("findings/ID", f"findings/{known.finding_id}")
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script], capture_output=True, check=False, timeout=PATIENCE
         )
@@ -100,6 +103,8 @@ def test_commands_of_the_documentation(store: LogStore, url: str) -> None:
     assert outputs[1] == ""
     assert '"run_id":"r-1"' in outputs[2]
     assert '"event_count":3' in outputs[2]
-    assert '"analysis":"lineage_drift"' in outputs[3]
-    assert "lineagelog_events_total" in outputs[4]
+    assert '"job_name":"load_orders"' in outputs[3]
+    assert '"analysis":"lineage_drift"' in outputs[4]
+    assert '"status":"SUPPRESSED"' in outputs[5]
+    assert "lineagelog_events_total" in outputs[6]
     assert rows(store, "SELECT status FROM {ol_run} ORDER BY run_id") == [("COMPLETE",), ("FAIL",)]

@@ -6,6 +6,7 @@ version_1_content.sql what a writer of then wrote; they are frozen.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,8 @@ VERSION_1, CONTENT_1, VERSION_2, VERSION_3, VIEWS_3 = (
     (Path(__file__).parent / f"version_{name}.sql").read_text(encoding="utf-8")
     for name in ("1", "1_content", "2", "3", "3_views")
 )
+FIRST = re.findall(r"CREATE TABLE IF NOT EXISTS openlineage\.(\w+)", VERSION_1)
+"""The tables of version 1."""
 LATER = (
     *("last_start_time", "last_fail_time", "outcome", "position", "result_key"),
     *("run_dataset_key", "run_key", "job_namespace", "job_name"),
@@ -63,9 +66,8 @@ def everything(url: str) -> dict[str, list[Any]]:
     with connect(url) as connection:
         names = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'openlineage'::regnamespace AND relkind IN ('r', 'p') "
-            "AND NOT relispartition AND relname NOT IN "
-            "('ol_kafka_offset', 'ol_job', 'ol_dataset', 'ol_dataset_name', 'ol_analysis_cursor', 'ol_publication') "
-            "ORDER BY 1"
+            "AND NOT relispartition AND relname = ANY(%s) ORDER BY 1",
+            (FIRST,),
         ).fetchall()
         found = {}
         for (name,) in names:

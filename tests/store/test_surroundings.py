@@ -67,7 +67,7 @@ def read(store: LogStore) -> list[Any]:
     assert details is not None
     status = reader.status()
     page = Forwarding(store.database).page(START, Selection(namespaces=("te%",)), limit=10, max_bytes=10**9)
-    values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02", **EVERYTHING}
+    values = {"from": "2026-03-01", "to": "2026-03-02", "as_of": "2026-03-02", **EVERYTHING.variables}
     bad = {"dataset": "out", "dataset_namespace": "db\\"}
     return [
         *map(list, lists),

@@ -16,7 +16,7 @@ from lineagelog.errors import SettingsError
 from .asking import AskedSince, AskedUntil, AsOf, complete_name, severity_of
 from .command import FINDINGS, command
 from .lists import window_of
-from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, tell
+from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put_bytes, tell
 from .session import Session
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ def _print(answers: list[Answer], form: Form, *, is_list: bool) -> None:
         documents = [answer.document for answer in answers]
         print_json(documents if is_list else documents[0])
     elif form is Form.PARQUET:
-        from lineagelog.read.frames import write_parquet
+        from lineagelog.read.frames import parquet_of
 
-        write_parquet(answers, sys.stdout.buffer)
+        put_bytes(parquet_of(answers))
     elif form is Form.CSV:
         from lineagelog.read.frames import columns_of, rows_of
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from io import BytesIO
 from itertools import chain
 from types import NoneType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 from uuid import UUID
 
 import orjson
@@ -102,12 +103,14 @@ def query_table(database: Database, query: str, window: Window, values: Mapping[
         )
 
 
-def write_parquet(answers: list[Answer], out: BinaryIO) -> None:
-    """The rows of answers as Parquet. Raises SettingsError where pyarrow is missing."""
+def parquet_of(answers: list[Answer]) -> bytes:
+    """The rows of answers as a Parquet file. Raises SettingsError where pyarrow is missing."""
     table = answers_table(answers)
     import pyarrow.parquet as pq
 
-    pq.write_table(table, out)
+    file = BytesIO()
+    pq.write_table(table, file)
+    return file.getvalue()
 
 
 def _pyarrow() -> Any:

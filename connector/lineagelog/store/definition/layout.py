@@ -25,6 +25,9 @@ type _Node = str | list[_Node]
 def laid_out(statement: str) -> str:
     """The statement on as many lines as it needs; the same tokens in the same order."""
     tokens = [" " if token.isspace() else token for token in _TOKEN.findall(statement.strip())]
+    if tokens[0] == "COMMENT" and len("".join(tokens)) > WIDTH:
+        tokens[tokens.index("IS") - 1] = "\n  "
+        return "".join(tokens)
     return _lines(_tree(iter(tokens)), 0)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from textwrap import indent
 from typing import Final
 
 from sqlalchemy import Column
@@ -19,6 +20,7 @@ from lineagelog.event import facts
 from lineagelog.postgres.blocks import do_block
 
 from . import tables
+from .layout import laid_out
 
 type Qualified = Callable[[str], str]
 """A table's name in SQL, qualified and quoted (`LogStoreSchema.table`)."""
@@ -42,7 +44,7 @@ def statements(table: Qualified) -> list[str]:
 
 def _guarded(table: Qualified, step: Step) -> str:
     store = table(tables.STORE_TABLE)
-    own = "".join(f"    {statement};\n" for statement in step.statements(table))
+    own = "".join(f"{indent(_readable(statement), '    ')};\n" for statement in step.statements(table))
     done = f"    UPDATE {store} SET version = {step.version} WHERE id = 1;\n" if step.is_last else ""
     return do_block(
         f"BEGIN -- to version {step.version}: {step.what}\n"
@@ -54,6 +56,11 @@ def _guarded(table: Qualified, step: Step) -> str:
     )
 
 
+def _readable(statement: str) -> str:
+    """SQL laid out; blocks of PL/pgSQL are written as they are to be read."""
+    return statement if statement.startswith(("DECLARE", "IF")) else laid_out(statement)
+
+
 def same_rights(
     table: Qualified, like: str, new: str, privileges: tuple[str, ...] = ("SELECT", "INSERT", "UPDATE")
 ) -> str:
@@ -62,11 +69,11 @@ def same_rights(
     literal, target = (table(name).replace("'", "''") for name in (like, new))
     return (
         "DECLARE given record; BEGIN\n"
-        "      FOR given IN SELECT a.privilege_type AS privilege,\n"
-        "          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role\n"
-        f"        FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '{literal}'::regclass\n"
-        f"          AND a.grantee <> c.relowner AND a.privilege_type IN ({given})\n"
-        f"      LOOP EXECUTE 'GRANT ' || given.privilege || ' ON {target} TO ' || given.role; END LOOP; END"
+        "  FOR given IN SELECT a.privilege_type AS privilege,\n"
+        "      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role\n"
+        f"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '{literal}'::regclass\n"
+        f"      AND a.grantee <> c.relowner AND a.privilege_type IN ({given})\n"
+        f"  LOOP EXECUTE 'GRANT ' || given.privilege || ' ON {target} TO ' || given.role; END LOOP; END"
     )
 
 
@@ -96,9 +103,9 @@ def _added(table: Qualified, name: str, *columns: str, described: tuple[str, ...
 
 def _unless_there(table: str, column: str, *statements: str) -> str:
     """Statements for a table that lacks a column, which the last of them brings."""
-    literal, done = table.replace("'", "''"), "; ".join(statements)
-    there = f"FROM pg_catalog.pg_attribute WHERE attrelid = '{literal}'::regclass AND attname = '{column}'"
-    return f"IF NOT EXISTS (SELECT {there} AND NOT attisdropped) THEN {done}; END IF"
+    literal, done = table.replace("'", "''"), "".join(f"{indent(laid_out(each), '  ')};\n" for each in statements)
+    there = f"WHERE attrelid = '{literal}'::regclass AND attname = '{column}' AND NOT attisdropped"
+    return f"IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute\n    {there}) THEN\n{done}END IF"
 
 
 def _described(table: Qualified, name: str, columns: Iterable[str]) -> tuple[str, ...]:

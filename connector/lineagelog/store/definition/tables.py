@@ -95,9 +95,10 @@ class TransactionId(UserDefinedType[int]):
 
 
 OUTCOME: Final = (
-    "CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL THEN 'FAIL' "
-    "WHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING' "
-    "ELSE status END"
+    "CASE WHEN last_fail_time > last_start_time OR last_fail_time IS NOT NULL AND last_start_time IS NULL\n"
+    "\t\tTHEN 'FAIL'\n"
+    "\t\tWHEN last_start_time > end_time OR last_start_time IS NOT NULL AND end_time IS NULL THEN 'RUNNING'\n"
+    "\t\tELSE status END"
 )
 """What came of a run: FAIL where a FAIL is later than the last START; else RUNNING where a START is later than every
 COMPLETE, FAIL and ABORT; else the status. All are maxima of event times, so it is a function of the set of events."""
