@@ -8,7 +8,7 @@ from lineagelog.analysis import Severity, analysis_named
 from lineagelog.findings import Recorder
 from lineagelog.publish.item import PlanKind
 from lineagelog.publish.source import wishes
-from lineagelog.settings import EgeriaSettings, Settings
+from lineagelog.settings import AnalyseSettings, EgeriaSettings, Settings
 from lineagelog.store.ledgers.findings import Findings
 from tests.analysis.support import day, load, run, window
 from tests.findings.support import finding, kept, record
@@ -57,3 +57,12 @@ def test_what_is_recorded_holds(store: LogStore) -> None:
     assert planned() == [told]
     Findings(store.database).mute(kept(store)["a"].finding_id, by="ben")
     assert planned() == []
+
+
+def test_rules_of_the_settings_hold(store: LogStore) -> None:
+    """What `[[analyse.rules]]` leave out when an analysis is asked is not published either."""
+    bad = [run(name, day(each), [], [], eventType="FAIL") for each in range(10, 16) for name in ("a", "b")]
+    load(store, *(run(name, day(each), [], []) for each in range(10) for name in ("a", "b")), *bad)
+    rules = AnalyseSettings(rules=({"job": "*/b", "ignore": True},))
+    found = wishes(store.database, [analysis_named("failure_streak")], window(9, 16), Settings(analyse=rules))
+    assert {item.about.name for item in found} == {"a"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from lineagelog.analysis import Analysis
+from lineagelog.analysis import Analysis, read_rules
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
 from lineagelog.read.analyses import ask
@@ -33,8 +33,8 @@ def wishes(
     as_of: datetime | None = None,
 ) -> list[PlanItem]:
     """What the analyses tell of the window, planned, and recorded findings. Raises what `ask` raises."""
-    limit = timedelta(seconds=settings.analyse.time_limit)
-    answers = [ask(database, analysis, window, as_of=as_of, time_limit=limit) for analysis in analyses]
+    rules, limit = read_rules(settings.analyse.rules), timedelta(seconds=settings.analyse.time_limit)
+    answers = [ask(database, analysis, window, as_of=as_of, rules=rules, time_limit=limit) for analysis in analyses]
     documents = with_recorded(database, [answer.document for answer in answers], window)
     return plan(documents, incidents=settings.egeria.incidents)
 
