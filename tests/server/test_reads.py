@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ODD = "odd/run id?&#%é"
 SAYINGS = ("acknowledge", "mute", "unmute")
 READS = ("runs", "run-datasets", "assertions", "tests", "events")
+EXPLORED = ("executions", "executions/{run_id}", "trends", "graph", "find")
 
 
 def fill(url: str) -> None:
@@ -207,7 +208,9 @@ def test_every_route_is_documented_and_nothing_else(url: str) -> None:
     """Each documented path answers with something else than 404, and the receiving and reading paths are all there."""
     document = request(url, "/openapi.json").json
     own = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
-    reads = {f"/api/v1/{name}" for name in (*READS, "summary", "status", "runs/{run_id}", "jobs", "datasets")}
+    reads = {
+        f"/api/v1/{name}" for name in (*READS, *EXPLORED, "summary", "status", "runs/{run_id}", "jobs", "datasets")
+    }
     asked = {"/api/v1/analyses", *(f"/api/v1/analyses/{name}" for name in analyses())}
     kept = {f"/api/v1/findings{each}" for each in ("", "/{finding_id}", *(f"/{{finding_id}}/{say}" for say in SAYINGS))}
     assert set(document["paths"]) == set(SINGLE) | set(BATCH_PATHS) | own | reads | asked | kept
@@ -227,6 +230,12 @@ def test_every_route_is_documented_and_nothing_else(url: str) -> None:
             for name in (*READS, "summary", "status", "runs/run-6", "runs?limit=x", "runs/none")
         ],
         ("/api/v1/events?content=true", None),
+        ("/api/v1/executions?limit=3", None),
+        ("/api/v1/trends?since=2026-03-01&until=2026-03-03", None),
+        ("/api/v1/graph?namespace=db&name=orders&compare=2026-03-01", None),
+        ("/api/v1/graph?name=nothing", None),
+        ("/api/v1/find?q=ord", None),
+        ("/api/v1/find", None),
         ("/api/v1/analyses", None),
         ("/api/v1/findings?status=all", None),
         ("/api/v1/analyses/lineage_drift", None),

@@ -44,6 +44,7 @@ from .catalogue.jobs import jobs
 from .catalogue.search import Sought
 from .conditions import Conditions, RunFilter, after, after_parameters, of_dataset, of_family, of_job, of_one_task
 from .cursor import Key
+from .explore import Explorer, Lineages
 from .listing import Listing
 from .making import Make, utc
 from .rows import Assertion, EventRow, EventSummary, ListedDataset, ListedJob, Run, RunDataset, RunDetails, Test, Window
@@ -80,6 +81,7 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._schema = keep_to_version(database)
+        self._lineages = Lineages()
 
     # --- windows ----------------------------------------------------------------------------------------------------
 
@@ -300,6 +302,10 @@ class Reader:
     def finding(self, finding_id: UUID, *, within: Iterable[str] | None = None) -> FindingRow | None:
         """One of them; None if there is none, or none of the namespaces ``within``."""
         return FindingRows(self._database).get(finding_id, within)
+
+    def explore(self, within: Iterable[str] | None = None, stop: Stop | None = None) -> Explorer:
+        """What people look at: executions, trends, lineage, search."""
+        return Explorer(self._database, within, self._lineages, stop)
 
     def status(self) -> Status:
         """How much the whole store holds, how fresh and how large it is, for its operator."""

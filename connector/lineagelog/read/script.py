@@ -45,6 +45,12 @@ def variables(script: str) -> frozenset[str]:
     return frozenset(_VARIABLE.findall(_COMMENT.sub("", script)))
 
 
+def text_array(texts: Iterable[str]) -> str:
+    """As PostgreSQL spells an array of texts."""
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+
+
 class Stop:
     """Lets another thread end a question: the statement that runs for it is cancelled, a later one is not begun."""
 

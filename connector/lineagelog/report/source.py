@@ -14,7 +14,7 @@ from lineagelog.errors import AnalysisStopped
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
 from lineagelog.read.analyses import TIME_LIMIT, ask, looked_at
-from lineagelog.read.script import run_script
+from lineagelog.read.script import run_script, text_array
 from lineagelog.resources import sql_text
 
 from .axes import even_scale, round_scale
@@ -172,13 +172,13 @@ def _executions(reading: _Reading, jobs: Sequence[JobLine], findings: Sequence[F
     window = reading.wanted.window
     first = min(seen) if window.is_open else window.start
     last = window.end - timedelta(seconds=1)
-    retried = _array([run for each in findings if each.analysis == "failed_then_succeeded" for run in each.run_ids])
+    retried = text_array([run for each in findings if each.analysis == "failed_then_succeeded" for run in each.run_ids])
     scale, line_scale = round_scale(first, last, _BARS), even_scale(first, last, _LINE_SPANS)
     spans: list[SpanCount] = []
     lines: dict[str, list[SpanCount]] = {}
     with reading.part("executions"):
         spans = reading.rows("spans", SpanCount, "executions", jobs="{}", retried=retried, **_of(scale))
-    worst = _array([job.job_key for job in jobs if job.job_key][:DRAWN])
+    worst = text_array([job.job_key for job in jobs if job.job_key][:DRAWN])
     with reading.part("time lines"):
         for each in reading.rows("spans", SpanCount, "time lines", jobs=worst, retried=retried, **_of(line_scale)):
             lines.setdefault(each.job_key, []).append(each)
@@ -187,12 +187,6 @@ def _executions(reading: _Reading, jobs: Sequence[JobLine], findings: Sequence[F
 
 def _of(scale: TimeScale) -> dict[str, str]:
     return {"origin": scale.start.isoformat(), "step": str(scale.step.total_seconds())}
-
-
-def _array(texts: Sequence[str]) -> str:
-    """As PostgreSQL spells an array of texts."""
-    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
 
 
 class _Suspect(Struct, frozen=True):

@@ -13,7 +13,7 @@ from lineagelog.server.answers import SUMMARY, Problem
 from lineagelog.server.paths import BATCH, SINGLE
 from lineagelog.spec import CORE
 
-from . import findings
+from . import explore, findings
 from .analyses import ANALYSES, LIST
 from .query import SOME_TEXT, TEXT, QueryParameter
 from .reads import READS, Read
@@ -53,7 +53,7 @@ _EVENT: Final = {
 """What an event must have; the specification says what it may have."""
 
 
-_ALL: Final = (*READS, *findings.READS, LIST, *ANALYSES.values())
+_ALL: Final = (*READS, *explore.READS, *findings.READS, LIST, *ANALYSES.values())
 
 
 def _refs(*statuses: int) -> dict[str, Any]:

@@ -105,6 +105,13 @@ class Query:
             raise bad("limit", f"must be 1 to {most}")
         return int(value)
 
+    def count(self, name: str, default: int, most: int) -> int:
+        """A whole number from 0 to ``most``."""
+        value = self.given.get(name, str(default))
+        if not (value.isascii() and value.isdigit() and len(value) < 9 and int(value) <= most):
+            raise bad(name, f"must be 0 to {most}")
+        return int(value)
+
     def window(self, now: datetime | None = None, since: str | None = None) -> Window:
         """``since`` and ``until``; where they are not given, all time, or from ``since`` up to now."""
         now = now or datetime.now(UTC)

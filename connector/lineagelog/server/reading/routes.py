@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -29,7 +30,7 @@ from lineagelog.store import LogStore
 from lineagelog.store.ledgers.findings import Findings
 from lineagelog.store.ledgers.tokens import Grant, Scope
 
-from . import analyses, findings, openapi, reads
+from . import analyses, explore, findings, openapi, reads
 from .query import Query
 from .reads import Read
 
@@ -118,7 +119,7 @@ class Reading:
             "/metrics": self._metrics,
             "/openapi.json": self._openapi,
         }
-        declared = (*reads.READS, *findings.READS, analyses.LIST)
+        declared = (*reads.READS, *explore.READS, *findings.READS, analyses.LIST)
         return [
             *(Route(path, _labelled(path, handler), methods=["GET"]) for path, handler in own.items()),
             *(Route(read.path, self._handler(read), methods=["GET"]) for read in declared),
@@ -150,7 +151,7 @@ class Reading:
         query.given |= request.path_params
         query.only(*read.accepted)
         if not read.is_analysis:
-            return await self._in_thread(read, query, grant)
+            return _unless_known(await self._in_thread(read, query, grant), request)
         answering = asyncio.ensure_future(self._analyse(read, query, grant))
         leaving = asyncio.ensure_future(_has_left(request))
         try:
@@ -236,6 +237,16 @@ class Reading:
 
     async def _openapi(self, _: Request) -> Reply:
         return json_answer(200, openapi.document())
+
+
+def _unless_known(reply: Reply, request: Request) -> Reply:
+    """The answer with its ETag; 304 where the client has it already (RFC 9110, weak comparison)."""
+    tag = f'"{blake2b(reply.body, digest_size=16).hexdigest()}"'
+    headers = ((b"etag", tag.encode()), (b"cache-control", b"private, no-cache"))
+    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
+    if tag in known or "*" in known:
+        return Reply(304, headers)
+    return Reply(reply.status, (*reply.headers, *headers), reply.body)
 
 
 async def _body(request: Request) -> bytes:
