@@ -467,6 +467,7 @@ CREATE TABLE IF NOT EXISTS openlineage.ol_token (
 	created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
 	expires_at TIMESTAMP WITH TIME ZONE,
 	revoked_at TIMESTAMP WITH TIME ZONE,
+	last_used_at TIMESTAMP WITH TIME ZONE,
 	PRIMARY KEY (id)
 );
 
@@ -566,6 +567,13 @@ DO $migrate$ BEGIN -- to version 4: how far analyses have read the events
         FROM pg_catalog.pg_class c, aclexplode(c.relacl) a WHERE c.oid = '"openlineage"."ol_dead_letter"'::regclass
           AND a.grantee <> c.relowner AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
       LOOP EXECUTE 'GRANT ' || given.privilege || ' ON "openlineage"."ol_analysis_cursor" TO ' || given.role; END LOOP; END;
+  END IF;
+END $migrate$;
+
+DO $migrate$ BEGIN -- to version 4: when tokens were used
+  IF (SELECT version FROM "openlineage"."ol_store" WHERE id = 1 FOR UPDATE) < 4 THEN
+    ALTER TABLE "openlineage"."ol_token" ADD COLUMN IF NOT EXISTS last_used_at TIMESTAMP WITH TIME ZONE;
+    COMMENT ON COLUMN "openlineage"."ol_token".last_used_at IS 'to the hour';
   END IF;
 END $migrate$;
 
@@ -1222,3 +1230,5 @@ COMMENT ON TABLE openlineage.ol_token IS 'bearer tokens';
 COMMENT ON COLUMN openlineage.ol_token.sha256 IS 'of the token; the token itself is not stored';
 
 COMMENT ON COLUMN openlineage.ol_token.namespaces IS 'job namespaces it is bound to; NULL = all';
+
+COMMENT ON COLUMN openlineage.ol_token.last_used_at IS 'to the hour';

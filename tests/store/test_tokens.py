@@ -95,3 +95,47 @@ def test_tokens_that_cannot_be_made(store: LogStore, arguments: dict, message: s
     with pytest.raises(SettingsError, match=message):
         tokens.create(**{"name": "t", **arguments})
     assert not tokens.any()
+
+
+def test_a_token_is_rotated(store: LogStore) -> None:
+    """The new one may do what the old one may, for as long; the old one ends after a while, and works until then."""
+    tokens = Tokens(store.database)
+    ends = datetime.now(UTC) + timedelta(days=90)
+    old, listed = tokens.create("airflow", ["ingest", "read"], namespaces=["prod"], expires_at=ends)
+    new, rotated = tokens.rotate(listed.id, timedelta(days=1))
+    assert (rotated.name, rotated.scopes, rotated.namespaces) == (listed.name, listed.scopes, listed.namespaces)
+    assert rotated.expires_at is not None and ends - timedelta(hours=1) < rotated.expires_at < ends + timedelta(hours=1)
+    assert tokens.check(old) is not None and tokens.check(new) is not None
+    first, second = tokens.list()
+    assert first.expires_at is not None and first.expires_at < datetime.now(UTC) + timedelta(days=1, hours=1)
+    assert second.id == rotated.id
+    forever, kept = tokens.create("forever", ["read"])
+    _, again = tokens.rotate(kept.id, timedelta())
+    assert again.expires_at is None and tokens.check(forever) is None
+    for gone in (kept.id, 99):
+        with pytest.raises(SettingsError, match=f"there is no valid token {gone}"):
+            tokens.rotate(gone, timedelta())
+    assert len(tokens.list()) == 4
+
+
+def test_when_a_token_was_used(store: LogStore) -> None:
+    """To the hour: not every look-up writes; and one that cannot write lets the bearer in all the same."""
+    clock = Clock()
+    tokens = Tokens(store.database, clock=clock)
+    secret, listed = tokens.create("airflow", ["ingest"])
+    assert listed.last_used_at is None
+    assert tokens.check(secret) is not None
+    (used,) = tokens.list()
+    assert used.last_used_at is not None
+    clock.now += REMEMBERED_SECONDS + 1
+    assert tokens.check(secret) is not None
+    assert tokens.list() == [used]
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE openlineage.ol_token SET last_used_at = NULL"))
+        connection.execute(
+            text("ALTER DATABASE " + connection.engine.url.database + " SET default_transaction_read_only = on")
+        )
+    store.engine.dispose()
+    clock.now += REMEMBERED_SECONDS + 1
+    assert tokens.check(secret) is not None
+    assert tokens.list()[0].last_used_at is None

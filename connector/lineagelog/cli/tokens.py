@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 group = typer.Typer(no_args_is_help=True, help="Make, list and end bearer tokens of the HTTP server.")
 
-_COLUMNS = ("id", "name", "state", "scopes", "namespaces", "created_at", "expires_at", "revoked_at")
+_COLUMNS = ("id", "name", "state", "scopes", "namespaces", "created_at", "expires_at", "revoked_at", "last_used_at")
 
 
 @command(
@@ -52,11 +52,7 @@ def _create(
     with session.store(create=session.is_embedded) as store:  # before the first start that others may reach
         tokens = Tokens(store.database)
         text, token = tokens.create(name, scope or ["ingest"], namespaces=namespace or None, expires_at=ends)
-    if json:
-        print_json({**_row(token), "token": text})
-        return
-    put_exactly(f"{text}\n")
-    tell(f"token {token.id} for {token.name}: {text_of(sorted(token.scopes))}; keep it, it is not shown again")
+    _show(text, token, json=json)
 
 
 @command(group, "list", "lineagelog tokens list", "lineagelog tokens list --json | jq .name")
@@ -84,13 +80,40 @@ def _revoke(
     put(f"revoked token {token_id}")
 
 
-def _expiry(text: str | None, now: datetime) -> datetime | None:
+@command(group, "rotate", "lineagelog tokens rotate 3", "lineagelog tokens rotate 3 --overlap 7d")
+def _rotate(
+    session: Session,
+    token_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `tokens list` shows.")],
+    overlap: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the old one goes on, such as 1h or 7d.")
+    ] = "1d",
+    json: Json = False,
+) -> None:
+    """Make a token like one that is valid, for the same time, and end that one after a while: swap it meanwhile."""
+    from lineagelog.store.ledgers.tokens import Tokens
+
+    now = datetime.now(UTC)
+    ends = _expiry(overlap, now, "--overlap") or now
+    with session.store() as store:
+        text, token = Tokens(store.database).rotate(token_id, ends - now)
+    _show(text, token, json=json)
+
+
+def _show(text: str, token: Token, *, json: bool) -> None:
+    if json:
+        print_json({**_row(token), "token": text})
+        return
+    put_exactly(f"{text}\n")
+    tell(f"token {token.id} for {token.name}: {text_of(sorted(token.scopes))}; keep it, it is not shown again")
+
+
+def _expiry(text: str | None, now: datetime, option: str = "--expires") -> datetime | None:
     from lineagelog.read.period import parse_end
 
     try:
         return None if text is None else parse_end(text, now)
     except InputError as problem:
-        raise InputError(f"--expires {problem}") from None
+        raise InputError(f"{option} {problem}") from None
 
 
 def _row(token: Token) -> dict[str, Any]:

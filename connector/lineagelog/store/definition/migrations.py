@@ -215,6 +215,10 @@ def _entities(table: Qualified) -> tuple[str, ...]:
     )
 
 
+def _uses_of_tokens(table: Qualified) -> tuple[str, ...]:
+    return _added(table, tables.TOKEN_TABLE, "last_used_at TIMESTAMP WITH TIME ZONE")
+
+
 def _analysis_cursors(table: Qualified) -> tuple[str, ...]:
     return (same_rights(table, tables.DEAD_LETTER_TABLE, tables.ANALYSIS_CURSOR_TABLE),)
 
@@ -269,6 +273,7 @@ _OWN: Final = {
     ),
     4: (
         Step(4, "how far analyses have read the events", _analysis_cursors),
+        Step(4, "when tokens were used", _uses_of_tokens),
         Step(4, "jobs, datasets and their names", _entities),
         Step(4, "outcomes of runs", _outcomes),
         Step(4, "jobs of the datasets of runs", _jobs_of_datasets),

@@ -493,6 +493,7 @@ def _token(metadata: MetaData) -> None:
         Column("created_at", Time, nullable=False, server_default=func.now()),
         Column("expires_at", Time),
         Column("revoked_at", Time),
+        Column("last_used_at", Time, comment="to the hour"),
         comment="bearer tokens",
     )
     Index("ol_token_sha256", table.c.sha256, unique=True)

@@ -6,15 +6,16 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Column, func, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, func, insert, literal, or_, select, update
 
-from lineagelog.errors import SettingsError
+from lineagelog.errors import LineageLogError, SettingsError
 from lineagelog.postgres.database import Database
 from lineagelog.postgres.engine import translated_errors
 from lineagelog.store.definition import tables
@@ -26,6 +27,7 @@ REMEMBERED_SECONDS: Final = 3.0
 """How long an answer is taken from memory: a revocation takes effect within this time."""
 MAX_REMEMBERED: Final = 10_000
 MAX_TOKEN_LENGTH: Final = 256
+_NOTED_EVERY: Final = timedelta(hours=1)
 
 
 class Scope(StrEnum):
@@ -47,6 +49,8 @@ class Token(Struct, frozen=True):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    last_used_at: datetime | None
+    """To the hour; None where it was never used, or the server may not write it down."""
 
 
 class Grant(Struct, frozen=True):
@@ -119,6 +123,25 @@ class Tokens:
         self._remembered.clear()
         return ended > 0
 
+    def rotate(self, token_id: int, overlap: timedelta) -> tuple[str, Token]:
+        """A new token like one that is valid, for as long as that was made for; the old one ends after ``overlap``.
+
+        Returns what `create` returns. Raises SettingsError where there is no such valid token.
+        """
+        table, text = self._table.c, PREFIX + secrets.token_urlsafe(32)
+        ends, renewed = func.now() + overlap, func.now() + (table.expires_at - table.created_at)
+        old = select(table.name, literal(_hash(text)), table.scopes, table.namespaces, renewed)
+        columns = ["name", "sha256", "scopes", "namespaces", "expires_at"]
+        copied = insert(self._table).from_select(columns, old.where(table.id == token_id, *self._valid()))
+        ended = update(self._table).where(table.id == token_id).values(expires_at=func.least(table.expires_at, ends))
+        with translated_errors(), self._engine.begin() as connection:
+            row = connection.execute(copied.returning(*self._listed())).first()
+            if row is None:
+                raise SettingsError(f"there is no valid token {token_id}: see `lineagelog tokens list`")
+            connection.execute(ended)
+        self._remembered.clear()
+        return text, _token(row)
+
     def any(self) -> bool:
         """Whether a token was ever made. (Not whether one is valid: the last one's end must not open the doors.)"""
         with translated_errors(), self._engine.connect() as connection:
@@ -140,18 +163,30 @@ class Tokens:
 
     def _look_up(self, digest: bytes) -> Grant | None:
         table = self._table.c
-        valid = (table.revoked_at.is_(None), or_(table.expires_at.is_(None), table.expires_at > func.now()))
-        statement = select(table.sha256, *self._listed()).where(table.sha256 == digest, *valid)
+        is_noted = table.last_used_at > func.now() - _NOTED_EVERY
+        statement = select(table.sha256, is_noted, *self._listed()).where(table.sha256 == digest, *self._valid())
         with translated_errors(), self._engine.connect() as connection:
             row = connection.execute(statement).first()
         if row is None or not hmac.compare_digest(row.sha256, digest):
             return None
-        token = _token(row[1:])
+        token = _token(row[2:])
+        if not row[1]:
+            self._note_use(token.id)
         return Grant(token.id, token.name, token.scopes, token.namespaces)
+
+    def _note_use(self, token_id: int) -> None:
+        """That it was used now; where that cannot be written (a standby, rights), the token is as good as ever."""
+        used = update(self._table).where(self._table.c.id == token_id).values(last_used_at=func.now())
+        with suppress(LineageLogError), translated_errors(), self._engine.begin() as connection:
+            connection.execute(used)
+
+    def _valid(self) -> tuple[ColumnElement[bool], ...]:
+        table = self._table.c
+        return table.revoked_at.is_(None), or_(table.expires_at.is_(None), table.expires_at > func.now())
 
     def _listed(self) -> tuple[Column[Any], ...]:
         table = self._table.c
-        dates = table.created_at, table.expires_at, table.revoked_at
+        dates = table.created_at, table.expires_at, table.revoked_at, table.last_used_at
         return table.id, table.name, table.scopes, table.namespaces, *dates
 
 
