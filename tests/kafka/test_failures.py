@@ -155,8 +155,8 @@ def test_commit_whose_answer_is_lost(topic: Topic, store: LogStore, monkeypatch:
     append_once = LogStore._append_once
     broken: list[int] = []
 
-    def breaking(self: LogStore, connection: psycopg.Connection[Any], *rest: Any) -> Any:
-        appended = append_once(self, connection, *rest)
+    def breaking(self: LogStore, connection: psycopg.Connection[Any], *rest: Any, **more: Any) -> Any:
+        appended = append_once(self, connection, *rest, **more)
         if appended.verdicts and not broken:
             broken.append(1)
             raise psycopg.OperationalError("server closed the connection unexpectedly")

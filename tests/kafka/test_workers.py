@@ -108,9 +108,9 @@ def test_workers_end_with_their_supervisor(topic: Topic, store: LogStore, tmp_pa
 
 @contextlib.contextmanager
 def blocked(store: LogStore) -> Iterator[None]:
-    """Whoever stores waits until the end of the block."""
+    """Whoever stores waits until the end of the block, with its events inserted and its offsets still to be moved."""
     with store.engine.connect() as connection:
-        connection.exec_driver_sql("LOCK TABLE openlineage.ol_run IN ACCESS EXCLUSIVE MODE")
+        connection.exec_driver_sql("LOCK TABLE openlineage.ol_kafka_offset IN ACCESS EXCLUSIVE MODE")
         yield
         connection.rollback()
 

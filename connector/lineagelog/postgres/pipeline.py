@@ -2,7 +2,7 @@
 
 psycopg's pipelines go through a cursor, the type registry and a wait for every statement, which costs more than the
 statements do where a batch is one or a few events. Here all are sent, then all answers are read. The transaction is
-the caller's to end.
+the caller's to end, or ends with the last statement: then its locks are held while no client thinks.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Prepared:
 
 _BEGIN: Final = Prepared("BEGIN")
 _POOLED_BEGIN: Final = Prepared(POOLED_BEGIN)
+_COMMIT, _ROLLBACK = Prepared("COMMIT"), Prepared("ROLLBACK")
 
 
 class StatementPipeline:
@@ -60,6 +61,10 @@ class StatementPipeline:
         """One more statement, ``values`` in binary form and ``types`` their OIDs; returns its place in the results."""
         self._statements.append((statement, values, types))
         return len(self._statements) - 1 - self._own
+
+    def end(self, *, commit: bool) -> None:
+        """End the transaction behind the statements; where one of them fails it stays open, for the caller to end."""
+        self._statements.append((_COMMIT if commit else _ROLLBACK, (), ()))
 
     def run(self) -> list[PGresult]:
         """Send all, and return each one's result. Raises psycopg's error for the first that failed."""

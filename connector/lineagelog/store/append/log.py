@@ -88,7 +88,7 @@ class Appended(Struct, frozen=True):
 
 
 type InTransaction = Callable[[psycopg.Connection[Any]], None]
-"""Further work of the same transaction (a Kafka consumer stores its offsets)."""
+"""Further work of the same transaction (a Kafka consumer stores its offsets), between the raw events and the digest."""
 
 
 class LogStore:
@@ -170,9 +170,7 @@ class LogStore:
     def _find_refused(self, events: dict[int, Event]) -> dict[int, Rejected]:
         """The events that PostgreSQL does not take, found by halving; nothing is stored."""
         try:
-            self._append(events, {}, max(events, default=-1) + 1, _roll_back)
-        except _RolledBackError:
-            return {}
+            self._append(events, {}, max(events, default=-1) + 1, commit=False)
         except _REFUSED as error:
             if len(events) == 1:
                 ((index, event),) = events.items()
@@ -190,14 +188,16 @@ class LogStore:
         events: dict[int, Event],
         letters: dict[int, DeadLetter],
         count: int,
-        in_transaction: InTransaction | None,
+        in_transaction: InTransaction | None = None,
+        *,
+        commit: bool = True,
     ) -> Appended:
         """One batch, tried again while the trouble is passing."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 with driver_connection(self.engine) as connection:
-                    return self._append_once(connection, events, letters, count, in_transaction)
-            except _FINAL:
+                    return self._append_once(connection, events, letters, count, in_transaction, commit=commit)
+            except _REFUSED:
                 raise
             except MISSING_PARTITION:
                 self._partitions.forget()
@@ -219,6 +219,8 @@ class LogStore:
         letters: dict[int, DeadLetter],
         count: int,
         in_transaction: InTransaction | None,
+        *,
+        commit: bool,
     ) -> Appended:
         floor = self._floor
         verdicts = [Verdict.DEAD] * count
@@ -236,15 +238,14 @@ class LogStore:
         if months and (now := self._read_floor(connection)) != floor:  # what is expired makes no partition
             raise _FloorMovedError(now)
         self._partitions.make(connection, months)
-        batch = self._writer.write(connection, list(unique.values()), list(letters.values()), floor)
-        if batch.floor != floor:
-            raise _FloorMovedError(batch.floor)
+        begun = self._writer.begin(connection, list(unique.values()))
+        if begun.floor != floor:
+            raise _FloorMovedError(begun.floor)
         if in_transaction is not None:
             in_transaction(connection)
-        connection.commit()
-        self._writer.remember(batch)
+        self._writer.finish(connection, begun, unique.values(), list(letters.values()), commit=commit)
         for event_hash, index in places.items():
-            verdicts[index] = Verdict.STORED if event_hash in batch.new else Verdict.DUPLICATE
+            verdicts[index] = Verdict.STORED if event_hash in begun.new else Verdict.DUPLICATE
         return Appended(tuple(verdicts))
 
     def _read_floor(self, connection: psycopg.Connection[Any]) -> datetime | None:
@@ -272,18 +273,7 @@ def refused_by_database(event: Event, error: Exception) -> Rejected:
     )
 
 
-class _RolledBackError(Exception):
-    pass
-
-
 class _FloorMovedError(Exception):
     def __init__(self, floor: datetime | None) -> None:
         super().__init__("the retention floor moved")
         self.floor = floor
-
-
-def _roll_back(_: psycopg.Connection[Any]) -> None:
-    raise _RolledBackError
-
-
-_FINAL: Final[tuple[type[Exception], ...]] = (*_REFUSED, _RolledBackError)

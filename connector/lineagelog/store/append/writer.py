@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -13,8 +13,7 @@ import psycopg
 from msgspec import Struct
 from psycopg import errors as pg
 from psycopg.pq.abc import PGresult
-from sqlalchemy import bindparam, func, literal_column
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import func, literal_column
 from sqlalchemy.sql.expression import ClauseElement
 
 from lineagelog.event.canonical import name_key
@@ -35,7 +34,7 @@ from lineagelog.postgres.wire import (
 from lineagelog.store.definition import schema as columns
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.partitions import advisory_key
-from lineagelog.store.definition.schema import LogStoreSchema, sql, sql_numbered
+from lineagelog.store.definition.schema import LogStoreSchema, sql_numbered
 
 from .digest import Digest
 from .entities import Keyed
@@ -63,14 +62,12 @@ class DeadLetter(Struct, frozen=True):
     position: str
 
 
-class Written(Struct, frozen=True):
-    """What write() found: to be committed if the floor is the one that was assumed."""
+class Begun(Struct, frozen=True):
+    """What begin() found: to be finished if the floor is the one that was assumed."""
 
     floor: datetime | None
     new: frozenset[bytes]
     """Hashes of the events that were not stored before."""
-    schemas: frozenset[bytes]
-    lineages: frozenset[bytes]
 
 
 class _Known:
@@ -84,6 +81,13 @@ class _Known:
         self.floor = floor
         self.schemas: set[bytes] = set()
         self.lineages: set[bytes] = set()
+
+    def learn(self, schemas: Iterable[bytes], lineages: Iterable[bytes]) -> None:
+        """Add what a committed batch has sent."""
+        for hashes, added in ((self.schemas, schemas), (self.lineages, lineages)):
+            if len(hashes) > MAX_KNOWN_CONTENT:
+                hashes.clear()
+            hashes.update(added)
 
 
 class _Rows:
@@ -136,87 +140,88 @@ class BatchWriter:
         self._arrivals = Prepared(sql_numbered(schema.arrivals())[0])
         self._lock = Prepared(f"SELECT pg_advisory_xact_lock_shared({advisory_key(schema, 'retention')})")
         self._read_floor = Prepared(f"SELECT retention_floor FROM {schema.table(tables.STORE_TABLE)}")
-        self._dead_letter = sql(upsert_dead_letter(schema))
+        self._upsert_letters = rows(upsert_dead_letters(schema), tables.DEAD_LETTER_TABLE, _LETTER_COLUMNS)
         self._known = _Known(None)
         self._expect_duplicates = False
 
-    def write(
+    def begin(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> Begun:
+        """Begin a transaction with the raw events of a batch (different ones, in the order of their arrival).
+
+        The retention floor is read under a lock that keeps it still until the transaction ends.
+        """
+        if len(events) >= COPY_FROM:
+            return self._copy(connection, events)
+        pipeline = StatementPipeline(connection)
+        pipeline.add(self._lock)
+        floor = pipeline.add(self._read_floor)
+        inserted = self._insert_events.add(pipeline, [event_row(event) for event in events]) if events else None
+        results = pipeline.run()
+        new = frozenset(_first_column(results[inserted])) if inserted is not None else frozenset()
+        return Begun(_floor(results[floor]), new)
+
+    def finish(
         self,
         connection: psycopg.Connection[Any],
-        events: Sequence[Event],
+        begun: Begun,
+        events: Iterable[Event],
         letters: Sequence[DeadLetter],
-        floor: datetime | None,
-    ) -> Written:
-        """Write a batch of different events, in the order of their arrival, and dead letters.
+        *,
+        commit: bool = True,
+    ) -> None:
+        """Join the new ones of the events into the digest, keep dead letters, and end the transaction; one round trip.
 
-        The retention floor is read under a lock that keeps it still until the transaction ends. Commit only if it is
-        the ``floor`` that was assumed: what need not be sent again was learned under that one.
+        Writers meet on the rows that are written here: each holds them for as long as its COMMIT takes, and never
+        while its process does something else, or is stopped.
         """
         known = self._known
-        if known.floor != floor:
-            known = self._known = _Known(floor)
-        digest = Digest.of(events)
-        new: frozenset[bytes] | None = None
-        if len(events) >= COPY_FROM:
-            new = self._copy(connection, events)
+        if known.floor != begun.floor:
+            known = self._known = _Known(begun.floor)
+        digest = Digest.of(event for event in events if event.event_hash in begun.new)
         pipeline = StatementPipeline(connection)
-        inserted = None
-        if new is None:
-            pipeline.add(self._lock)
-            if events:
-                inserted = self._insert_events.add(pipeline, [event_row(event) for event in events])
-        read_floor = pipeline.add(self._read_floor)
+        if letters:
+            self._upsert_letters.add(pipeline, _letter_rows(letters))
         schemas, lineages = self.write_digest(pipeline, digest, known)
-        results = pipeline.run()
-        for letter in sorted(letters, key=_letter_order):
-            connection.execute(self._dead_letter, dead_letter_row(letter))
-        if new is None:
-            new = frozenset(_first_column(results[inserted])) if inserted is not None else frozenset()
-        (found,) = _first_column(results[read_floor])
-        return Written(time_of(found), new, frozenset(schemas), frozenset(lineages))
+        pipeline.end(commit=commit)
+        pipeline.run()
+        if commit:
+            known.learn(schemas, lineages)
 
     def forget(self) -> None:
         """Drop what is known of the tables' content."""
         self._known = _Known(None)
 
-    def remember(self, written: Written) -> None:
-        """Learn what a committed batch has sent."""
-        known = self._known
-        if known.floor != written.floor:
-            return
-        for hashes, added in ((known.schemas, written.schemas), (known.lineages, written.lineages)):
-            if len(hashes) > MAX_KNOWN_CONTENT:
-                hashes.clear()
-            hashes |= added
-
-    def _start(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> list[_Numbered]:
-        """Begin under the lock; gives the events by key, the order in which all writers meet on them, each numbered."""
+    def _start(
+        self, connection: psycopg.Connection[Any], events: Sequence[Event]
+    ) -> tuple[datetime | None, list[_Numbered]]:
+        """Begin under the lock: the floor, and the events by key, in which order all writers meet on them, numbered."""
         pipeline = StatementPipeline(connection)
         pipeline.add(self._lock)
+        floor = pipeline.add(self._read_floor)
         drawn = pipeline.add(self._arrivals, [bigint_value(len(events))], [BIGINT_OID])
-        numbers = map(bigint_of, _first_column(pipeline.run()[drawn]))
-        return sorted(zip(events, numbers, strict=True), key=lambda each: each[0].key)
+        results = pipeline.run()
+        numbers = map(bigint_of, _first_column(results[drawn]))
+        return _floor(results[floor]), sorted(zip(events, numbers, strict=True), key=lambda each: each[0].key)
 
-    def _copy(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> frozenset[bytes]:
+    def _copy(self, connection: psycopg.Connection[Any], events: Sequence[Event]) -> Begun:
         """COPY the events that are new.
 
         Duplicates are rare, so the first try is without looking. One duplicate fails the whole COPY: the transaction
         is begun again and the known events are left out, as they are from the next batches until one has none.
         """
-        numbered = self._start(connection, events)
+        floor, numbered = self._start(connection, events)
         if not self._expect_duplicates:
             try:
                 self._copy_rows(connection, numbered)
-                return frozenset(event.event_hash for event in events)
+                return Begun(floor, frozenset(event.event_hash for event in events))
             except pg.UniqueViolation:
                 connection.rollback()
                 self._expect_duplicates = True
-                numbered = self._start(connection, events)
+                floor, numbered = self._start(connection, events)
         known = self._find_known(connection, events)
         fresh = [each for each in numbered if each[0].event_hash not in known]
         self._expect_duplicates = bool(known)
         self._copy_rows(connection, fresh)
-        return frozenset(event.event_hash for event, _ in fresh)
+        return Begun(floor, frozenset(event.event_hash for event, _ in fresh))
 
     def _copy_rows(self, connection: psycopg.Connection[Any], numbered: Sequence[_Numbered]) -> None:
         rows = ((*event_row(event), arrival) for event, arrival in numbered)
@@ -255,7 +260,7 @@ class BatchWriter:
             self._insert_schemas.add(pipeline, list(schemas.items()))
         if lineages:
             self._insert_lineages.add(pipeline, list(lineages.items()))
-        # last of all: writers meet on these rows most, and each holds them until its COMMIT
+        # last of all: writers meet on these rows most
         self.write_entities(pipeline, *digest.entities.rows())
         return schemas, lineages
 
@@ -268,6 +273,11 @@ class BatchWriter:
         if names:
             rows = [(key, *row, _name_key(*row[1:3]), _name_key(*row[3:5])) for key, row in names.items()]
             self._upsert_names.add(pipeline, rows)
+
+
+def _floor(result: PGresult) -> datetime | None:
+    (found,) = _first_column(result)
+    return time_of(found)
 
 
 def _first_column(result: PGresult) -> list[Any]:
@@ -302,22 +312,20 @@ def _result_key(names: tuple[Any, ...]) -> bytes:
     return name_key(*texts, str(position))
 
 
-def _letter_order(letter: DeadLetter) -> tuple[bytes, str]:
-    return sha256(letter.rejected.payload).digest(), letter.rejected.reason
+_LETTER_COLUMNS: Final = (
+    *("sha256", "reason", "json_path", "detail", "source", "position", "payload", "payload_size", "count"),
+    *("run_id", "job_namespace", "job_name", "event_type", "event_time"),
+)
 
 
-def upsert_dead_letter(schema: LogStoreSchema) -> Any:
-    """Keep a refused event once; count it when it comes again."""
+def upsert_dead_letters(schema: LogStoreSchema) -> Any:
+    """Keep refused events once each; count them when they come again. Arrays of rows, each sha256 and reason once."""
     table = schema.t(tables.DEAD_LETTER_TABLE)
-    names = ("sha256", "reason", "json_path", "detail", "source", "position", "payload", "payload_size")
-    identity = ("run_id", "job_namespace", "job_name", "event_type", "event_time")
-    statement = (
-        insert(table).values({name: bindparam(name, type_=table.c[name].type) for name in (*names, *identity)}).inline()
-    )
+    statement = schema.insert_rows(tables.DEAD_LETTER_TABLE, _LETTER_COLUMNS, by=2)
     return statement.on_conflict_do_update(
         index_elements=[table.c.sha256, table.c.reason],
         set_={
-            "count": table.c.count + literal_column("1"),
+            "count": table.c.count + statement.excluded["count"],
             "last_received_at": func.now(),
             "source": statement.excluded.source,
             "position": statement.excluded.position,
@@ -326,16 +334,17 @@ def upsert_dead_letter(schema: LogStoreSchema) -> Any:
     )
 
 
-def dead_letter_row(letter: DeadLetter) -> dict[str, Any]:
-    """The parameters of upsert_dead_letter."""
-    rejected = letter.rejected
-    return dead_letter_texts(rejected) | {
-        "sha256": sha256(rejected.payload).digest(),
-        "source": letter.source,
-        "position": _clean(letter.position),
-        "payload": rejected.payload,
-        "payload_size": rejected.size or len(rejected.payload),
-    }
+def _letter_rows(letters: Iterable[DeadLetter]) -> list[tuple[Any, ...]]:
+    """The parameters of upsert_dead_letters: of equal letters one, from where the last came."""
+    rows: dict[tuple[bytes, str], dict[str, Any]] = {}
+    for letter in letters:
+        rejected = letter.rejected
+        hash_, texts = sha256(rejected.payload).digest(), dead_letter_texts(rejected)
+        row = rows.setdefault((hash_, texts["reason"]), {"sha256": hash_, **texts, "count": 0})
+        row["payload"], row["payload_size"] = rejected.payload, rejected.size or len(rejected.payload)
+        row["source"], row["position"] = letter.source, _clean(letter.position)
+        row["count"] += 1
+    return [tuple([row[name] for name in _LETTER_COLUMNS]) for row in rows.values()]
 
 
 def dead_letter_texts(rejected: Rejected) -> dict[str, Any]:

@@ -353,41 +353,41 @@ class LogStoreSchema:
 
     def upsert_runs(self) -> Insert:
         """As upsert_run, for arrays of rows with their keys, each key once."""
-        return self._upsert_run(self._insert_rows(tables.RUN_TABLE, RUN_COLUMNS))
+        return self._upsert_run(self.insert_rows(tables.RUN_TABLE, RUN_COLUMNS))
 
     def upsert_run_datasets(self) -> Insert:
         """As upsert_run_dataset, for arrays of rows with their keys, each key once."""
-        return self._upsert_run_dataset(self._insert_rows(tables.RUN_DATASET_TABLE, RUN_DATASET_COLUMNS))
+        return self._upsert_run_dataset(self.insert_rows(tables.RUN_DATASET_TABLE, RUN_DATASET_COLUMNS))
 
     def insert_assertions(self) -> Insert:
         """As insert_assertion, for arrays of rows with their keys."""
-        return self._insert_report(self._insert_rows(tables.ASSERTION_TABLE, ASSERTION_COLUMNS), _ASSERTION_TOLD)
+        return self._insert_report(self.insert_rows(tables.ASSERTION_TABLE, ASSERTION_COLUMNS), _ASSERTION_TOLD)
 
     def insert_tests(self) -> Insert:
         """As insert_test, for arrays of rows with their keys."""
-        return self._insert_report(self._insert_rows(tables.TEST_TABLE, TEST_COLUMNS), _TEST_TOLD)
+        return self._insert_report(self.insert_rows(tables.TEST_TABLE, TEST_COLUMNS), _TEST_TOLD)
 
     def insert_schema_versions(self) -> Insert:
         """As insert_schema_version, for arrays."""
-        statement = self._insert_rows(tables.SCHEMA_VERSION_TABLE, SCHEMA_VERSION_COLUMNS)
+        statement = self.insert_rows(tables.SCHEMA_VERSION_TABLE, SCHEMA_VERSION_COLUMNS)
         return self._renew_content(statement, "schema_hash")
 
     def insert_lineage_versions(self) -> Insert:
         """As insert_lineage_version, for arrays."""
-        statement = self._insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS)
+        statement = self.insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS)
         return self._renew_content(statement, "lineage_hash")
 
     def upsert_jobs(self) -> Insert:
         """As upsert_job, for arrays of rows with their keys, each key once."""
-        return self._upsert_job(self._insert_rows(tables.JOB_TABLE, JOB_COLUMNS))
+        return self._upsert_job(self.insert_rows(tables.JOB_TABLE, JOB_COLUMNS))
 
     def upsert_datasets(self) -> Insert:
         """As upsert_dataset, for arrays of rows with their keys, each key once."""
-        return self._upsert_dataset(self._insert_rows(tables.DATASET_TABLE, DATASET_COLUMNS))
+        return self._upsert_dataset(self.insert_rows(tables.DATASET_TABLE, DATASET_COLUMNS))
 
     def upsert_dataset_names(self) -> Insert:
         """As upsert_dataset_name, for arrays of rows with their keys, each key once."""
-        return self._upsert_dataset_name(self._insert_rows(tables.DATASET_NAME_TABLE, DATASET_NAME_COLUMNS))
+        return self._upsert_dataset_name(self.insert_rows(tables.DATASET_NAME_TABLE, DATASET_NAME_COLUMNS))
 
     def known_events(self) -> Select[Any]:
         """The hashes of those events that are already stored.
@@ -405,10 +405,13 @@ class LogStoreSchema:
         columns = ", ".join([*EVENT_COLUMNS, "arrival"])
         return f"COPY {self.table(tables.EVENT_TABLE)} ({columns}) FROM STDIN (FORMAT BINARY)"
 
-    def _insert_rows(self, table_name: str, names: tuple[str, ...]) -> Insert:
-        """INSERT of rows given as one array per column, sorted by key: writers that meet on keys never deadlock."""
+    def insert_rows(self, table_name: str, names: tuple[str, ...], by: int = 1) -> Insert:
+        """INSERT of rows given as one array per column, sorted by key: writers that meet on keys never deadlock.
+
+        The key are the first ``by`` columns.
+        """
         rows = self._rows(table_name, names)
-        ordered = select(*rows.c).order_by(rows.c[0])
+        ordered = select(*rows.c).order_by(*list(rows.c)[:by])
         return insert(self.t(table_name)).from_select(list(names), ordered)
 
     def _rows(self, table_name: str, names: tuple[str, ...]) -> TableValuedAlias:
