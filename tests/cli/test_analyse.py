@@ -78,6 +78,8 @@ def test_several_analyses_at_once(drifted: Callable[..., Ran]) -> None:
     header, *lines = drifted("analyse", "--all", *WINDOW).out.splitlines()
     assert header.split("\t")[0] == "analysis"
     assert {line.split("\t")[0] for line in lines} >= {"lineage_drift", "schema_drift"}
+    question = analyses()["run_profile"].question
+    assert lines[lines.index(f"run_profile: {question}") + 1].startswith("subject_kind\t")  # a title over each table
 
 
 @pytest.mark.parametrize(

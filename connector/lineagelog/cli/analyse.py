@@ -16,7 +16,7 @@ from lineagelog.errors import SettingsError
 from .asking import AskedSince, AskedUntil, AsOf, complete_name, severity_of
 from .command import FINDINGS, command
 from .lists import window_of
-from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put_bytes, tell
+from .printing import Csv, Form, Json, JsonLines, form_of, print_json, print_rows, put, put_bytes, tell
 from .session import Session
 
 if TYPE_CHECKING:
@@ -186,7 +186,10 @@ def _show(answers: list[Answer], form: Form, *, is_list: bool) -> None:
         print_rows(form, ("analysis", *_TABLE) if is_list else _TABLE, [finding.document for finding in found])
     for answer in answers:
         if answer.told.results:
-            print_rows(form, (*_SUBJECT, *analyses()[answer.analysis].columns), map(_result_row, answer.told.results))
+            asked = analyses()[answer.analysis]
+            if is_list:
+                put(f"{asked.name}: {asked.question}")
+            print_rows(form, (*_SUBJECT, *asked.columns), map(_result_row, answer.told.results))
 
 
 def _tell_the_rest(answers: list[Answer], *, is_list: bool) -> None:
