@@ -53,6 +53,8 @@ class ServerSettings(_Group):
     cors_origins: tuple[str, ...] = ()
     host_names: tuple[str, ...] = ()
     stop_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
+    page: bool = True
+    """Whether the web page is at ``/``."""
 
 
 class IntakeSettings(_Group):
@@ -130,6 +132,8 @@ class EgeriaSettings(_Group):
     analyses: tuple[str, ...] = ("run_profile", "data_scope", "quality_summary")
     incidents: bool = False
     reports_kept: Annotated[int, Field(ge=1, le=10_000)] = 7
+    engine_action_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
+    """Where people look at an engine action, ``{guid}`` in it: what the web page links to."""
 
 
 class AnalyseSettings(_Group):

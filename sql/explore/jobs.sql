@@ -10,7 +10,7 @@ page AS (
     ORDER BY rank, coalesce(last_at, '-infinity') DESC, job_key DESC
     LIMIT :'limit'::int
 )
-SELECT p.*, e.strip, e.error, e.duration, e.ended, e.typical, e.good_run_id, e.good_at, coalesce(e.times, '{}') AS times
+SELECT p.*, e.strip, e.error, e.duration, e.ended, e.typical, coalesce(e.good, 0) AS good, e.good_run_id, e.good_at, coalesce(e.times, '{}') AS times
 FROM page p
 LEFT JOIN LATERAL (
     SELECT
@@ -19,6 +19,7 @@ LEFT JOIN LATERAL (
         (array_agg(x.duration ORDER BY x.at DESC))[1] AS duration,
         (array_agg(x.end_time ORDER BY x.at DESC))[1] AS ended,
         percentile_cont(ARRAY[0.05, 0.5, 0.95]) WITHIN GROUP (ORDER BY x.duration) FILTER (WHERE x.outcome = 'COMPLETE') AS typical,
+        count(*) FILTER (WHERE x.outcome = 'COMPLETE') AS good,
         (array_agg(x.run_id ORDER BY x.at DESC) FILTER (WHERE x.outcome = 'COMPLETE'))[1] AS good_run_id,
         max(x.at) FILTER (WHERE x.outcome = 'COMPLETE') AS good_at,
         array_agg(extract(epoch FROM x.at)::float8 ORDER BY x.at) FILTER (WHERE NOT x.is_replaced) AS times

@@ -110,6 +110,8 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
             cors_origins=settings.server.cors_origins,
             host_names=settings.server.host_names,
             samples=running.samples if running is not None else None,
+            page=settings.server.page,
+            engine_action_url=settings.egeria.engine_action_url,
         )
         server = HttpServer(app, **_listening(settings.server))
         if running is not None:

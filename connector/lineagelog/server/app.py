@@ -23,6 +23,8 @@ from .answers import Headers, Refusal, Reply
 from .auth import Guard, credential
 from .body import Disconnected, Receive, drain
 from .limits import Limits
+from .page import WebPage
+from .page.signing import SIGNING, from_cookie
 from .paths import RECEIVING
 from .reading import ANYBODYS, Reading, path_to_match
 from .receive import Receiver
@@ -32,14 +34,20 @@ from .waits import Waits
 _TOKEN_PREFIX: Final = "/t/"  # noqa: S105  # the start of a path
 _LAST_SECONDS: Final = 1.0
 """What a stop leaves for storing when waiting for answers has used up its time."""
+_SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 _log = structlog.get_logger(__name__)
 
 
 class App:
     """An ASGI application over one log store; made by create_app()."""
 
-    def __init__(self, receiver: Receiver, reading: Reading, guard: Guard, visitors: Visitors, waits: Waits) -> None:
+    def __init__(
+        self, receiver: Receiver, reading: Reading, guard: Guard, visitors: Visitors, waits: Waits, page: WebPage | None
+    ) -> None:
         self.receiver = receiver
+        self._page = page
+        if page is not None:
+            page.is_stopping = lambda: self.stop_by is not None
         self.reading = reading
         self.guard = guard
         self._visitors, self._waits = visitors, waits
@@ -83,8 +91,11 @@ class App:
         await _send(send, answer, cors)
 
     async def _read(self, scope: Any, receive: Any, send: Any, token: str | None, headers: dict[bytes, bytes]) -> None:
-        state = {"token": token or credential(headers), "label": "other"}
         _, path = _without_token(path_to_match(scope))
+        token = token or credential(headers)
+        if self._page is not None:
+            token = self._of_page(scope["method"], path, token, headers)
+        state = {"token": token, "label": "other"}
         cors = self._visitors.cors(headers, is_open=self.guard.is_open, receiving=False)
         passing = _Passing(send, cors)
         try:
@@ -92,6 +103,17 @@ class App:
         except Exception as error:  # a defect, and answered
             _log.error("request failed", action="request", route=state["label"], error=place_of(error))
         self.receiver.metrics.answered(str(state["label"]), passing.status)
+
+    @staticmethod
+    def _of_page(method: str, path: str, token: str | None, headers: dict[bytes, bytes]) -> str | None:
+        """The token of who has signed in on the page; what such a browser says must come from our own page.
+
+        Raises Refusal: 403.
+        """
+        kept = from_cookie(headers) if token is None else None
+        if method not in _SAFE_METHODS and (kept is not None or path in SIGNING):
+            Visitors.check_own_page(headers)
+        return token or kept
 
     async def _check_visitor(self, scope: Any, path: str, headers: dict[bytes, bytes], receive: Receive) -> None:
         """Refuse foreign names and pages before anything is done for them."""
@@ -126,6 +148,8 @@ class App:
             _log.warning("events were left unwritten", action="stop", waiting=self.receiver.group.waiting)
         self._waits.close()
         self.reading.close()
+        if self._page is not None:
+            self._page.close()
         self.guard.close()
         self.receiver.close()
         await send({"type": "lifespan.shutdown.complete"})
@@ -171,6 +195,8 @@ def create_app(
     cors_origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
     samples: Samples | None = None,
+    page: bool = False,
+    engine_action_url: str | None = None,
 ) -> App:
     """An application that receives into ``store`` and answers reads from ``reader``.
 
@@ -178,6 +204,8 @@ def create_app(
     Without ``tokens`` everything is open to this machine: to loopback's names and ``host_names``, and to pages of
     ``cors_origins`` only.
     ``check`` is strict mode's check of a decoded event. ``samples`` are shown with the server's own metrics.
+    With ``page`` the web page is at ``/``; ``engine_action_url`` is where it links to engine actions of Egeria, with
+    ``{guid}`` in it.
     """
     pool = ThreadPoolExecutor(4, thread_name_prefix="lineagelog-http")
     waits = Waits(pulse_of(store.engine).beats, limits.patience, limits.answer_timeout)
@@ -186,5 +214,9 @@ def create_app(
     receiver = Receiver(door, limits, guard, pool, writers, waits)
     if samples is not None:
         receiver.metrics.show(samples)
+    pages = WebPage(reader, guard, waits, engine_action_url) if page and reader is not None else None
     reading = Reading(store, reader, receiver, guard, limits, waits)
-    return App(receiver, reading, guard, Visitors(cors_origins, host_names), waits)
+    pages = WebPage(reader, guard, waits, engine_action_url) if page and reader is not None else None
+    if pages is not None:
+        reading.add(pages.routes())
+    return App(receiver, reading, guard, Visitors(cors_origins, host_names), waits, pages)

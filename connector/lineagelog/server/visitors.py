@@ -69,6 +69,14 @@ class Visitors:
             "server.cors_origins, or create a token with `lineagelog tokens create`",
         )
 
+    @staticmethod
+    def check_own_page(headers: dict[bytes, bytes]) -> None:
+        """For what a browser says by its cookie: only a page of this server may. Raises Refusal: 403."""
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+        is_own = site.strip().lower() == b"same-origin" if site is not None else origin is not None
+        if not is_own or (origin is not None and not _is_same(origin, headers.get(b"host"))):
+            raise Refusal(403, "foreign_origin", "only a page of this server may say this")
+
     def cors(self, headers: dict[bytes, bytes], *, is_open: bool, receiving: bool) -> Headers:
         """What tells a browser that the page may see the answer.
 

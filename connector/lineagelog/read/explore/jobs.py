@@ -60,6 +60,8 @@ class JobRow(Struct, frozen=True, kw_only=True):
     ended: datetime | None
     typical: Sequence[float] | None
     """Seconds of completed executions: 5 %, 50 % and 95 % take no longer."""
+    good: int | None
+    """How many of the last thirty completed."""
     good_run_id: str | None
     good_at: datetime | None
     times: Sequence[float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from typing import Any, Final
@@ -106,6 +106,10 @@ class Reading:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request. Raises what is a defect, after it was answered."""
         await self._app(scope, receive, send)
+
+    def add(self, routes: Sequence[Route]) -> None:
+        """Answer these, too."""
+        self._app.router.routes.extend(routes)
 
     def close(self) -> None:
         """End the threads."""
