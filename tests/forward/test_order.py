@@ -120,7 +120,7 @@ def test_page_is_an_index_scan(log: LogStore, forwarding: Forwarding) -> None:
     """Reading on costs the same in a large log: no sort, no sequential scan."""
     store_all(log, [event(number) for number in range(2000)])
     query = (
-        "EXPLAIN SELECT * FROM openlineage.ol_event WHERE (arrival_xid, arrival) > ('800'::xid8, 500) "
+        "EXPLAIN SELECT * FROM openlineage.ol_event WHERE (arrival_xid, arrival) > ('3'::xid8, 500) "
         "AND arrival_xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY arrival_xid, arrival LIMIT 100"
     )
     with log.engine.connect() as connection:
