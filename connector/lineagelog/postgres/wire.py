@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -149,8 +150,15 @@ def time_of(value: bytes | None) -> datetime | None:
     return _EPOCH + timedelta(microseconds=int.from_bytes(value, "big", signed=True))
 
 
+@cache
+def _header_of_one(oid: int) -> bytes:
+    return _ARRAY_HEADER(1, 1, oid, 1, 1)
+
+
 def array(kind: ColumnType, values: Sequence[Any]) -> bytes:
     """One column of a batch as an array parameter."""
+    if len(values) == 1:  # an event alone: most of what is sent are arrays of one
+        return _header_of_one(kind.oid) + _FIELDS[kind.code](values[0])
     return encode_array(kind.code, kind.oid, values)
 
 

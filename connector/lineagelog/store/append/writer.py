@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -13,9 +13,10 @@ import psycopg
 from msgspec import Struct
 from psycopg import errors as pg
 from psycopg.pq.abc import PGresult
-from sqlalchemy import func, literal_column
+from sqlalchemy import Table, func, literal_column
 from sqlalchemy.sql.expression import ClauseElement
 
+from lineagelog.event import facts
 from lineagelog.event.canonical import name_key
 from lineagelog.event.model import Event, Rejected
 from lineagelog.postgres.pipeline import Prepared, StatementPipeline
@@ -33,8 +34,9 @@ from lineagelog.postgres.wire import (
 )
 from lineagelog.store.definition import schema as columns
 from lineagelog.store.definition import tables
+from lineagelog.store.definition.merge import Registers
 from lineagelog.store.definition.partitions import advisory_key
-from lineagelog.store.definition.schema import LogStoreSchema, sql_numbered
+from lineagelog.store.definition.schema import LogStoreSchema, only, sql_numbered
 
 from .digest import Digest
 from .entities import Keyed
@@ -103,9 +105,50 @@ class _Rows:
 
     def add(self, pipeline: StatementPipeline, rows: Sequence[Sequence[Any]], *further: datetime) -> int:
         """Put the statement with these rows into the pipeline; ``further`` are parameters after the columns."""
-        values = [array(kind, column) for kind, column in zip(self.kinds, zip(*rows, strict=True), strict=True)]
+        return self.add_columns(pipeline, zip(*rows, strict=True), *further)
+
+    def add_columns(self, pipeline: StatementPipeline, columns: Iterable[Sequence[Any]], *further: datetime) -> int:
+        """The same, for the columns of rows."""
+        values = [array(kind, column) for kind, column in zip(self.kinds, columns, strict=True)]
         values += [time_value(time) for time in further]
         return pipeline.add(self._statement, values, [*self._types, *[TIME_OID] * len(further)])
+
+
+class _Registered:
+    """The upsert of a table with registers: a statement for each set of registers that the rows of a batch carry.
+
+    Most events carry few. What none of them does is neither sent nor compared.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        names: tuple[str, ...],
+        registers: Registers,
+        upsert: Callable[[Registers], ClauseElement],
+    ) -> None:
+        self._table, self._names, self._registers, self._upsert = table, names, registers, upsert
+        self._told = [(names.index(each.at), names.index(each.facts[0].name)) for each in registers]
+        """Where it shows that a register is carried: a time, or a value of the row's own time."""
+        self._statements: dict[tuple[bool, ...], tuple[_Rows, list[int]]] = {}
+
+    def add(self, pipeline: StatementPipeline, rows: Sequence[Sequence[Any]]) -> None:
+        """Put the statement with these rows into the pipeline."""
+        columns, nothing = list(zip(*rows, strict=True)), len(rows)
+        carried = tuple(
+            [columns[at].count(None) < nothing or columns[first].count(None) < nothing for at, first in self._told]
+        )
+        found = self._statements.get(carried)
+        if found is None:
+            found = self._statements[carried] = self._compile(carried)
+        statement, places = found
+        statement.add_columns(pipeline, [columns[place] for place in places])
+
+    def _compile(self, carried: tuple[bool, ...]) -> tuple[_Rows, list[int]]:
+        registers = tuple([each for each, is_carried in zip(self._registers, carried, strict=True) if is_carried])
+        names = only(self._names, self._registers, registers)
+        kinds = [column_type(self._table.c[name].type) for name in names]
+        return _Rows(self._upsert(registers), names, kinds), [self._names.index(name) for name in names]
 
 
 class BatchWriter:
@@ -118,9 +161,9 @@ class BatchWriter:
 
         self._insert_events = rows(schema.insert_events(), tables.EVENT_TABLE, columns.EVENT_COLUMNS)
         self._known_events = rows(schema.known_events(), tables.EVENT_TABLE, columns.EVENT_KEY)
-        self._upsert_runs = rows(schema.upsert_runs(), tables.RUN_TABLE, columns.RUN_COLUMNS)
-        self._upsert_datasets = rows(
-            schema.upsert_run_datasets(), tables.RUN_DATASET_TABLE, columns.RUN_DATASET_COLUMNS
+        self._upsert_runs = _Registered(schema.t(tables.RUN_TABLE), columns.RUN_COLUMNS, facts.RUN, schema.upsert_runs)
+        self._upsert_datasets = _Registered(
+            schema.t(tables.RUN_DATASET_TABLE), columns.RUN_DATASET_COLUMNS, facts.DATASET, schema.upsert_run_datasets
         )
         self._insert_assertions = rows(schema.insert_assertions(), tables.ASSERTION_TABLE, columns.ASSERTION_COLUMNS)
         self._insert_tests = rows(schema.insert_tests(), tables.TEST_TABLE, columns.TEST_COLUMNS)
@@ -130,8 +173,12 @@ class BatchWriter:
         self._insert_lineages = rows(
             schema.insert_lineage_versions(), tables.LINEAGE_VERSION_TABLE, columns.LINEAGE_VERSION_COLUMNS
         )
-        self._upsert_jobs = rows(schema.upsert_jobs(), tables.JOB_TABLE, columns.JOB_COLUMNS)
-        self._upsert_entities = rows(schema.upsert_datasets(), tables.DATASET_TABLE, columns.DATASET_COLUMNS)
+        self._upsert_jobs = _Registered(
+            schema.t(tables.JOB_TABLE), columns.JOB_COLUMNS, facts.JOB_ENTITY, schema.upsert_jobs
+        )
+        self._upsert_entities = _Registered(
+            schema.t(tables.DATASET_TABLE), columns.DATASET_COLUMNS, facts.DATASET_ENTITY, schema.upsert_datasets
+        )
         self._upsert_names = rows(
             schema.upsert_dataset_names(), tables.DATASET_NAME_TABLE, columns.DATASET_NAME_COLUMNS
         )

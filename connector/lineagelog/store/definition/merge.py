@@ -41,7 +41,11 @@ def rank(status: ColumnElement[str]) -> ColumnElement[int]:
     return func.array_position(_RANKED, status, type_=Integer)
 
 
-def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
+type Registers = tuple[Register, ...]
+"""Those that a statement brings: what no row of a batch carries costs nothing."""
+
+
+def run_merge(table: Table, x: Columns, registers: Registers) -> dict[str, ColumnElement[Any]]:
     """What an upsert of ol_run sets."""
     d = table.c
     x_ends = tuple_(func.coalesce(x.end_time, _NEVER), rank(x.status)) > tuple_(
@@ -56,11 +60,15 @@ def run_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
         "last_start_time": func.greatest(d.last_start_time, x.last_start_time),
         "last_fail_time": func.greatest(d.last_fail_time, x.last_fail_time),
     }
-    for register in facts.RUN:
-        newer = _newer(d, x, register)
-        for name, _, _ in register.columns:
-            merged[name] = case((newer, x[name]), else_=d[name])
-    return merged
+    return merged | _newest(d, x, registers)
+
+
+def _newest(d: Columns, x: Columns, registers: Registers) -> dict[str, ColumnElement[Any]]:
+    """Of each register the greater (time, values)."""
+    newer = {register: _newer(d, x, register) for register in registers}
+    return {
+        name: case((newer[register], x[name]), else_=d[name]) for register in newer for name, _, _ in register.columns
+    }
 
 
 def _newer(d: Columns, x: Columns, register: Register) -> ColumnElement[bool]:
@@ -77,7 +85,7 @@ def _or_low(a: Columns, fact: Fact) -> ColumnElement[Any]:
     return func.coalesce(a[fact.name], _LOWS[fact.kind])
 
 
-def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:
+def run_dataset_merge(table: Table, x: Columns, registers: Registers) -> dict[str, ColumnElement[Any]]:
     """What an upsert of ol_run_dataset sets."""
     d = table.c
     x_counts, d_counts = _counts(x), _counts(d)
@@ -92,7 +100,10 @@ def run_dataset_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]
         "event_type": case((x_leads, x.event_type), else_=d.event_type),
     }
     for register in facts.DATASET:
-        merged |= _register_merge(d, x, register, event_time)
+        if register in registers:
+            merged |= _register_merge(d, x, register, event_time)
+        else:
+            merged |= _register_kept(d, register, event_time)
     return merged
 
 
@@ -129,7 +140,7 @@ def _register_merge(
     value, at = fact.name, register.at
 
     def effective(a: Columns) -> ColumnElement[Any]:
-        return case((a[value].is_(None), a[at]), else_=func.coalesce(a[at], a.event_time))
+        return _effective(a, register)
 
     def side(a: Columns) -> Any:
         carried = cast(a[value].is_not(None), Boolean)
@@ -141,18 +152,26 @@ def _register_merge(
     return {value: won, at: case((won.is_(None), time), else_=func.nullif(time, event_time))}
 
 
-def entity_merge(table: Table, x: Columns, registers: tuple[Register, ...]) -> dict[str, ColumnElement[Any]]:
+def _register_kept(d: Columns, register: Register, event_time: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
+    """The compact time of a register that no row carries: another time than the row's, once that moves."""
+    carried = d[register.facts[0].name].is_not(None)
+    return {register.at: case((carried, func.nullif(_effective(d, register), event_time)), else_=d[register.at])}
+
+
+def _effective(a: Columns, register: Register) -> ColumnElement[Any]:
+    """When it was set or deleted."""
+    (fact,) = register.facts
+    return case((a[fact.name].is_(None), a[register.at]), else_=func.coalesce(a[register.at], a.event_time))
+
+
+def entity_merge(table: Table, x: Columns, registers: Registers) -> dict[str, ColumnElement[Any]]:
     """What an upsert of ol_job or ol_dataset sets."""
     d = table.c
     merged: dict[str, ColumnElement[Any]] = {
         "first_seen": func.least(d.first_seen, x.first_seen),
         "last_seen": func.greatest(d.last_seen, x.last_seen),
     }
-    for register in registers:
-        newer = _newer(d, x, register)
-        for name, _, _ in register.columns:
-            merged[name] = case((newer, x[name]), else_=d[name])
-    return merged
+    return merged | _newest(d, x, registers)
 
 
 def said_merge(table: Table, x: Columns) -> dict[str, ColumnElement[Any]]:

@@ -56,7 +56,7 @@ from lineagelog.postgres.connection import SEARCH_PATH
 from lineagelog.postgres.database import Database
 
 from . import migrations, tables
-from .merge import entity_merge, report_told, run_dataset_merge, run_merge, said_merge
+from .merge import Registers, entity_merge, report_told, run_dataset_merge, run_merge, said_merge
 from .tables import Time
 
 MAX_NAME_BYTES: Final = 63
@@ -332,6 +332,8 @@ class LogStoreSchema:
         return self._upsert_dataset_name(insert(self.t(tables.DATASET_NAME_TABLE)).values(values).inline())
 
     # --- writing: many rows at once ---------------------------------------------------------------------------------
+    #
+    # The columns of registers that no row carries may be left out: `registers` are the others.
 
     def insert_events(self) -> ReturningInsert[Any]:
         """As insert_event, for arrays of rows in the order of their arrival; returns the hashes of the new ones.
@@ -351,13 +353,15 @@ class LogStoreSchema:
         count: Any = bindparam("count", type_=BigInteger)
         return select(self._arrival.next_value()).select_from(func.generate_series(literal_column("1"), count))
 
-    def upsert_runs(self) -> Insert:
+    def upsert_runs(self, registers: Registers = facts.RUN) -> Insert:
         """As upsert_run, for arrays of rows with their keys, each key once."""
-        return self._upsert_run(self.insert_rows(tables.RUN_TABLE, RUN_COLUMNS))
+        return self._upsert_run(self.insert_rows(tables.RUN_TABLE, only(RUN_COLUMNS, facts.RUN, registers)), registers)
 
-    def upsert_run_datasets(self) -> Insert:
+    def upsert_run_datasets(self, registers: Registers = facts.DATASET) -> Insert:
         """As upsert_run_dataset, for arrays of rows with their keys, each key once."""
-        return self._upsert_run_dataset(self.insert_rows(tables.RUN_DATASET_TABLE, RUN_DATASET_COLUMNS))
+        return self._upsert_run_dataset(
+            self.insert_rows(tables.RUN_DATASET_TABLE, only(RUN_DATASET_COLUMNS, facts.DATASET, registers)), registers
+        )
 
     def insert_assertions(self) -> Insert:
         """As insert_assertion, for arrays of rows with their keys."""
@@ -377,13 +381,17 @@ class LogStoreSchema:
         statement = self.insert_rows(tables.LINEAGE_VERSION_TABLE, LINEAGE_VERSION_COLUMNS)
         return self._renew_content(statement, "lineage_hash")
 
-    def upsert_jobs(self) -> Insert:
+    def upsert_jobs(self, registers: Registers = facts.JOB_ENTITY) -> Insert:
         """As upsert_job, for arrays of rows with their keys, each key once."""
-        return self._upsert_job(self.insert_rows(tables.JOB_TABLE, JOB_COLUMNS))
+        return self._upsert_job(
+            self.insert_rows(tables.JOB_TABLE, only(JOB_COLUMNS, facts.JOB_ENTITY, registers)), registers
+        )
 
-    def upsert_datasets(self) -> Insert:
+    def upsert_datasets(self, registers: Registers = facts.DATASET_ENTITY) -> Insert:
         """As upsert_dataset, for arrays of rows with their keys, each key once."""
-        return self._upsert_dataset(self.insert_rows(tables.DATASET_TABLE, DATASET_COLUMNS))
+        return self._upsert_dataset(
+            self.insert_rows(tables.DATASET_TABLE, only(DATASET_COLUMNS, facts.DATASET_ENTITY, registers)), registers
+        )
 
     def upsert_dataset_names(self) -> Insert:
         """As upsert_dataset_name, for arrays of rows with their keys, each key once."""
@@ -420,14 +428,14 @@ class LogStoreSchema:
         typed = [column(name, columns[name].type) for name in names]
         return func.unnest(*arrays).table_valued(*typed).render_derived(name="rows")
 
-    def _upsert_run(self, statement: Insert) -> Insert:
+    def _upsert_run(self, statement: Insert, registers: Registers = facts.RUN) -> Insert:
         table = self.t(tables.RUN_TABLE)
-        merge = run_merge(table, statement.excluded)
+        merge = run_merge(table, statement.excluded, registers)
         return statement.on_conflict_do_update(index_elements=[table.c.run_key], set_=merge)
 
-    def _upsert_run_dataset(self, statement: Insert) -> Insert:
+    def _upsert_run_dataset(self, statement: Insert, registers: Registers = facts.DATASET) -> Insert:
         table = self.t(tables.RUN_DATASET_TABLE)
-        merge = run_dataset_merge(table, statement.excluded)
+        merge = run_dataset_merge(table, statement.excluded, registers)
         return statement.on_conflict_do_update(index_elements=[table.c.run_dataset_key], set_=merge)
 
     def _insert_report(self, statement: Insert, told: tuple[str, ...]) -> Insert:
@@ -439,14 +447,14 @@ class LogStoreSchema:
             where=report_told(table.c, x, told),
         )
 
-    def _upsert_job(self, statement: Insert) -> Insert:
+    def _upsert_job(self, statement: Insert, registers: Registers = facts.JOB_ENTITY) -> Insert:
         table = self.t(tables.JOB_TABLE)
-        merge = entity_merge(table, statement.excluded, facts.JOB_ENTITY)
+        merge = entity_merge(table, statement.excluded, registers)
         return statement.on_conflict_do_update(index_elements=[table.c.job_key], set_=merge)
 
-    def _upsert_dataset(self, statement: Insert) -> Insert:
+    def _upsert_dataset(self, statement: Insert, registers: Registers = facts.DATASET_ENTITY) -> Insert:
         table = self.t(tables.DATASET_TABLE)
-        merge = entity_merge(table, statement.excluded, facts.DATASET_ENTITY)
+        merge = entity_merge(table, statement.excluded, registers)
         return statement.on_conflict_do_update(index_elements=[table.c.dataset_key], set_=merge)
 
     def _upsert_dataset_name(self, statement: Insert) -> Insert:
@@ -748,6 +756,12 @@ LINEAGE_VERSION_COLUMNS: Final = ("lineage_hash", "edges")
 
 def _entity_values(registers: tuple[facts.Register, ...]) -> tuple[str, ...]:
     return ("first_seen", "last_seen", *(fact.name for register in registers for fact in register.columns))
+
+
+def only(names: tuple[str, ...], registers: Registers, kept: Registers) -> tuple[str, ...]:
+    """Columns of rows without those of registers that are not kept."""
+    out = {fact.name for register in registers if register not in kept for fact in register.columns}
+    return tuple(name for name in names if name not in out)
 
 
 JOB_PARAMETERS: Final = ("job_namespace", "job_name", *_entity_values(facts.JOB_ENTITY))
