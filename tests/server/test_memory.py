@@ -37,6 +37,7 @@ def keys(count: int, different: int) -> bytes:
 REQUESTS: dict[str, tuple[str, Callable[[], bytes], set[int]]] = {
     "numbers": (LINEAGE, lambda: b"[" + b"1," * (32 * MIB - 2) + b"1]", {400, 413}),
     "empty lines of objects": (LINEAGE, lambda: b"{}\n" * 20_000_000, {400, 413}),
+    "open objects, a line each": (LINEAGE, lambda: b"{\n" * 30_000_000, {400, 413}),
     "empty objects": (BATCH, lambda: b"[" + b"{}," * 20_000_000 + b"{}]", {400, 413}),
     "envelope": (BATCH, lambda: b'{"events":[' + b"{}," * 20_000_000 + b"{}]}", {400, 413}),
     "members": (LINEAGE, lambda: HEAD + b"[" + b"1," * 10_000_000 + b"1]}", {413}),

@@ -28,6 +28,17 @@ def test_single_event_is_created_and_a_duplicate_too(store: LogStore, url: str) 
     assert rows(store, "SELECT run_id, status FROM {ol_run}") == [("run-0", "COMPLETE")]
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\r\n \t"])
+@pytest.mark.parametrize("path", [LINEAGE, BATCH])
+def test_documents_one_after_the_other_are_a_body(store: LogStore, url: str, path: str, between: str) -> None:
+    """As `jq .` writes them, and as `cat` joins them: each is an event, and what is broken takes no other with it."""
+    documents = [json.dumps(event(number), indent=2) for number in range(3)]
+    answer = request(url, path, between.join([documents[0], documents[1], '{"eventTime": 1}', documents[2]]))
+    assert answer.status in (200, 204, 207), answer.body
+    assert rows(store, "SELECT run_id FROM {ol_run} ORDER BY 1") == [("run-0",), ("run-1",), ("run-2",)]
+    assert rows(store, "SELECT count(*) FROM {ol_dead_letter}") == [(1,)]
+
+
 @pytest.mark.parametrize("path", sorted(RECEIVING))
 def test_every_path_receives_an_event_and_a_batch(store: LogStore, url: str, path: str) -> None:
     """With and without trailing slash, never a redirect; query parameters do not matter."""

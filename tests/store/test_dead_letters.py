@@ -44,6 +44,8 @@ def test_letters_are_listed_by_what_they_are(store: LogStore) -> None:
     assert {row.position for row in everything[:2]} == {"1", "2"} and everything[2].position == "x.json:3"
     assert [row.position for row in letters.list(limit=2)] == [row.position for row in everything[:2]]
     assert letters.list(after=everything[1].id) == everything[2:]
+    assert letters.list(reverse=True) == everything[::-1]
+    assert letters.list(reverse=True, after=everything[2].id, limit=1) == everything[1:2]
     assert [row.position for row in letters.list(Filter(reason="bad_time"))] == ["2"]
     assert [row.position for row in letters.list(Filter(source="file", state="new"))] == ["x.json:3"]
     now = datetime.now(UTC)

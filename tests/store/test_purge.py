@@ -18,6 +18,7 @@ from lineagelog.event.model import Event
 from lineagelog.event.parse import parse
 from lineagelog.store import Database
 from lineagelog.store.append.log import LogStore, Verdict
+from lineagelog.store.definition.partitions import Partitions
 from lineagelog.store.definition.schema import sql
 from lineagelog.store.upkeep.purge import Purged, count_purgeable, purge
 from lineagelog.store.upkeep.verify import Verifier
@@ -434,3 +435,24 @@ def test_rebuild_brings_back_nothing_that_is_half_gone(store: LogStore, monkeypa
     assert len(list(Verifier(store).rebuild())) > 0
     assert differences(store) == []
     assert {row[0] >= CUTOFF for row in rows(store, "ol_assertion", "event_time")} == {True}
+
+
+def test_no_partition_is_made_of_a_month_that_is_purged_meanwhile(
+    store: LogStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The floor rises after a writer has looked and before it makes the month: no empty month is left behind."""
+    make = Partitions.make
+
+    def late(self: Partitions, connection: Any, months: set[tuple[int, int]]) -> None:
+        if (2026, 1) in months:
+            purge(LogStore(store.database), CUTOFF)
+        make(self, connection, months)
+
+    monkeypatch.setattr(Partitions, "make", late)
+    appended = store.append([event("old", OLD), event("new", NEW)])
+    assert appended.verdicts == (Verdict.EXPIRED, Verdict.STORED)
+    with store.engine.connect() as connection:
+        leaves = connection.execute(
+            text("SELECT relname FROM pg_class WHERE relname ~ '^ol_event_y' AND relkind = 'r'")
+        )
+        assert leaves.scalars().all() == ["ol_event_y2026m04"]

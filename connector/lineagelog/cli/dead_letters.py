@@ -13,7 +13,7 @@ from lineagelog.errors import InputError
 from lineagelog.shown import counted
 
 from .command import FINDINGS, OK, command
-from .lists import Limit, Since, Until
+from .lists import Limit, Reverse, Since, Until
 from .printing import Csv, Form, Json, JsonLines, form_of, print_facts, print_json, print_rows, put, put_bytes
 from .session import Session
 
@@ -35,6 +35,7 @@ Source = Annotated[str | None, typer.Option(metavar="SOURCE", help="Only those t
     group,
     "list",
     "lineagelog dead-letters list",
+    "lineagelog dead-letters list --reverse --limit 10",
     "lineagelog dead-letters list --state all --since -7d --reason bad_time --json",
 )
 def _list(
@@ -44,11 +45,12 @@ def _list(
     source: Source = None,
     since: Since = None,
     until: Until = None,
+    reverse: Reverse = False,
     limit: Limit = None,
     json: JsonLines = False,
     csv: Csv = False,
 ) -> None:
-    """List refused events, oldest first, each with the reason and the place that is wrong."""
+    """List refused events, oldest first or --reverse, each with the reason and the place that is wrong."""
     from lineagelog.store.ledgers.dead_letters import DeadLetters
 
     if state not in ("new", "retried", "discarded", "all"):
@@ -57,7 +59,7 @@ def _list(
     limit = (_TABLE_LIMIT if form is Form.TABLE else 0) if limit is None else limit
     wanted = _filter(None, None if state == "all" else state, reason, source, since, until)
     with session.store() as store:
-        rows = map(_row, _all(DeadLetters(store), wanted))
+        rows = map(_row, _all(DeadLetters(store), wanted, reverse=reverse))
         count = print_rows(form, _COLUMNS, islice(rows, limit) if limit else rows)
     if form is Form.TABLE:
         put(counted(count, "dead letters") + (": the first ones; --limit 0 shows all" if count == limit else ""))
@@ -180,9 +182,9 @@ def _filter(
     )
 
 
-def _all(letters: DeadLetters, wanted: Filter) -> Iterator[DeadLetterRow]:
-    after = 0
-    while rows := letters.list(wanted, limit=_PAGE, after=after):
+def _all(letters: DeadLetters, wanted: Filter, *, reverse: bool) -> Iterator[DeadLetterRow]:
+    after = None
+    while rows := letters.list(wanted, limit=_PAGE, after=after, reverse=reverse):
         yield from rows
         after = rows[-1].id
 

@@ -14,6 +14,7 @@ from psycopg import errors as pg
 from lineagelog.errors import PartitionMissing
 from lineagelog.postgres.patience import patiently
 
+from . import tables
 from .schema import LogStoreSchema
 
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
@@ -49,7 +50,9 @@ class Partitions:
     def __init__(self, schema: LogStoreSchema) -> None:
         self._schema = schema
         self._known: set[Month] = set()
-        self._key = advisory_key(schema, "partitions")
+        self._key, self._floor_key = advisory_key(schema, "partitions"), advisory_key(schema, "retention")
+        store = schema.table_beside_placeholders(tables.STORE_TABLE)
+        self._below_floor = f"SELECT 1 FROM {store} WHERE retention_floor >= %s"
 
     def forget(self) -> None:
         """Look again before the next batch: somebody dropped a partition."""
@@ -60,26 +63,36 @@ class Partitions:
         return months - self._known
 
     def make(self, connection: psycopg.Connection[Any], months: set[Month]) -> None:
-        """Make the partitions that are missing, each in a transaction of its own (the connection must be in none)."""
-        for month in sorted(months):
-            self._make(connection, month)
-            self._known.add(month)
+        """Make the partitions that are missing, each in a transaction of its own (the connection must be in none).
 
-    def _make(self, connection: psycopg.Connection[Any], month: Month) -> None:
+        A month that is purged meanwhile, as a whole, gets none: its events are expired.
+        """
+        for month in sorted(months):
+            if self._make(connection, month):
+                self._known.add(month)
+
+    def _make(self, connection: psycopg.Connection[Any], month: Month) -> bool:
         is_there = self._exists(connection, month)
         connection.rollback()
-        if not is_there:
-            work = partial(self._attach, connection, month)
-            patiently(connection, work, attempts=_ATTEMPTS, statement_timeout="0", gives_up=_GIVES_UP)
+        if is_there:
+            return True
+        work = partial(self._attach, connection, month)
+        return patiently(connection, work, attempts=_ATTEMPTS, statement_timeout="0", gives_up=_GIVES_UP)
 
-    def _attach(self, connection: psycopg.Connection[Any], month: Month) -> None:
+    def _attach(self, connection: psycopg.Connection[Any], month: Month) -> bool:
+        connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (self._floor_key,))  # keeps the floor still
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._key,))
-        if not self._exists(connection, month):
-            try:
-                for statement in self._schema.partition_statements(*month):
-                    connection.execute(statement)
-            except pg.InsufficientPrivilege as error:
-                raise PartitionMissing(_MISSING.format(*month)) from error
+        if self._exists(connection, month):
+            return True
+        _, end = self._schema.partition_bounds(*month)
+        if connection.execute(self._below_floor, (end,)).fetchone() is not None:
+            return False
+        try:
+            for statement in self._schema.partition_statements(*month):
+                connection.execute(statement)
+        except pg.InsufficientPrivilege as error:
+            raise PartitionMissing(_MISSING.format(*month)) from error
+        return True
 
     def _exists(self, connection: psycopg.Connection[Any], month: Month) -> bool:
         """Looked up by a query: to_regclass may answer from a cache that missed what another writer just made."""

@@ -92,15 +92,25 @@ class DeadLetters:
         self._store = store
         self._table = store.schema.t(tables.DEAD_LETTER_TABLE)
 
-    def list(self, wanted: Filter = Filter(), *, limit: int = 100, after: int = 0) -> list[DeadLetterRow]:  # noqa: B008
-        """The first letters after the id ``after``, in the order of their ids (oldest first)."""
-        statement = self._select(wanted, after).limit(limit)
+    def list(
+        self,
+        wanted: Filter = Filter(),  # noqa: B008
+        *,
+        limit: int = 100,
+        after: int | None = None,
+        reverse: bool = False,
+    ) -> list[DeadLetterRow]:
+        """The first letters behind the id ``after``, in the order of their ids (oldest first), or against it."""
+        number = self._table.c.id
+        statement = self._select(wanted).order_by(number.desc() if reverse else number).limit(limit)
+        if after is not None:
+            statement = statement.where(number < after if reverse else number > after)
         with translated_errors(), self._store.engine.connect() as connection:
             return [_row(row) for row in connection.execute(statement)]
 
     def get(self, letter_id: int) -> tuple[DeadLetterRow, bytes] | None:
         """A letter and its payload."""
-        statement = self._select(Filter(ids=(letter_id,)), 0).add_columns(self._table.c.payload)
+        statement = self._select(Filter(ids=(letter_id,))).add_columns(self._table.c.payload)
         with translated_errors(), self._store.engine.connect() as connection:
             row = connection.execute(statement).first()
         return None if row is None else (_row(row[:-1]), row[-1])
@@ -124,13 +134,13 @@ class DeadLetters:
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def _select(self, wanted: Filter, after: int) -> Select[Any]:
+    def _select(self, wanted: Filter) -> Select[Any]:
         table = self._table.c
         columns = [
             func.length(table.payload).label("kept_size") if name == "kept_size" else table[name]
             for name in DeadLetterRow.__struct_fields__
         ]
-        return select(*columns).where(table.id > after, *self._conditions(wanted)).order_by(table.id)
+        return select(*columns).where(*self._conditions(wanted))
 
     def _conditions(self, wanted: Filter) -> Sequence[ColumnElement[bool]]:
         table = self._table.c
