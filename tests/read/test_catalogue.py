@@ -146,6 +146,23 @@ def test_a_bound_reader_sees_what_its_jobs_used(reader: Reader, mine: str, seen:
     assert dataset_names(reader, within=["nobody"]) == []
 
 
+def test_a_bound_reader_sees_what_events_of_its_jobs_named(store: LogStore, reader: Reader) -> None:
+    """Without any run: the inputs and outputs of a job event, with a namespace or none; another's stay hidden."""
+    designed: dict[str, Any] = {**EVENTS[-1], "inputs": [dataset("planned_in")], "outputs": [{"name": "planned_out"}]}
+    theirs = designed | {
+        "job": {"namespace": "bank", "name": "designed"},
+        "inputs": [dataset("bank_plan")],
+        "outputs": [],
+    }
+    alone = {"eventTime": "2026-03-01T00:11:00Z", "producer": "https://x", "dataset": dataset("of_nobody")}
+    store.append([parse(encode(each)) for each in (designed, theirs, alone)])
+    mine = {"/lake/orders", "plain", "planned_in", "planned_out"}
+    assert set(dataset_names(reader, within=["shop"])) == mine
+    assert dataset_names(reader, within=["shop"], search="planned_in") == ["planned_in"]
+    assert set(dataset_names(reader, within=["bank"])) == {"sales.orders", "bank_only", "bank_plan"}
+    assert "of_nobody" in dataset_names(reader)
+
+
 def test_pages_are_the_whole(reader: Reader) -> None:
     """By the cursor, each row once, in the order of first sight or against it."""
     for ask, reverse in product((reader.jobs, reader.datasets), (False, True)):

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, Uuid, exists, func, select, true
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Uuid,
+    and_,
+    column,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.sql.selectable import LateralFromClause
 
+from lineagelog.event.model import EventKind
 from lineagelog.postgres.database import Database
 from lineagelog.read import making
 from lineagelog.read.bound import Bound
@@ -18,7 +34,7 @@ from .search import Sought, function, holds, listing, view
 
 
 def datasets(database: Database, schema: LogStoreSchema, wanted: Sought, bound: Bound) -> Listing[ListedDataset]:
-    """The datasets that were seen in a window; a reader that is bound to namespaces sees those that their runs used."""
+    """The datasets that were seen in a window; a reader that is bound to namespaces sees those that their jobs used."""
     statement, key = _Question(schema, wanted, bound).statement()
     return listing(database, "datasets", statement, key, making.listed_dataset, reverse=wanted.reverse)
 
@@ -56,12 +72,27 @@ class _Question:
         return {member: value for member, value in given if value is not None}
 
     def _own_names(self) -> LateralFromClause:
-        """Of a dataset's names those that a run of the reader's namespaces used: other names are not its to know."""
+        """Of a dataset's names those that a job of the reader's namespaces used: other names are not its to know."""
         each = func.jsonb_array_elements(self._source.c.names, type_=JSONB).column_valued("each")
         namespace, name = each["namespace"].astext, each["name"].astext
         key = function(self._schema.schema_name, "ol_key")(namespace, name, type_=Uuid)
         used = self._schema.t(tables.RUN_DATASET_TABLE).c
-        own = exists().where(used.dataset_key == key, *self._bound.on(used))
+        own: ColumnElement[bool] = exists().where(used.dataset_key == key, *self._bound.on(used))
         texts = func.string_agg(namespace.op("||")("\n").op("||")(name), "\n").label("texts")
+        own = or_(own, tuple_(namespace, name).in_(self._told_of_jobs()))
         found = select(func.jsonb_agg(each, type_=JSONB).label("names"), texts).where(own)
         return found.lateral("own")
+
+    def _told_of_jobs(self) -> Select[Any]:
+        """Namespace and name of the inputs and outputs that events of jobs themselves named: no run need have come."""
+        table = self._schema.t(tables.EVENT_TABLE)
+        event, found = table.c, func.jsonb_path_query(table.c.event, _INPUTS_AND_OUTPUTS)
+        told = found.table_valued(column("dataset", JSONB)).render_derived(name="told")
+        namespace, name = func.coalesce(told.c.dataset["namespace"].astext, ""), told.c.dataset["name"].astext
+        job_events = and_(event.run_id == "", event.event_kind == EventKind.JOB, *self._bound.on(event))
+        return select(namespace, name).select_from(table.join(told, true())).where(job_events, name.is_not(None))
+
+
+_INPUTS_AND_OUTPUTS: Final[ColumnElement[str]] = literal_column(
+    """'$.keyvalue() ? (@.key == "inputs" || @.key == "outputs").value[*]'::jsonpath"""
+)
