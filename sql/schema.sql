@@ -377,7 +377,11 @@ CREATE INDEX IF NOT EXISTS ol_run_last_hour ON openlineage.ol_run (last_hour);
 
 CREATE INDEX IF NOT EXISTS ol_run_long ON openlineage.ol_run (last_hour, first_event_time) WHERE is_long;
 
+CREATE INDEX IF NOT EXISTS ol_run_parent ON openlineage.ol_run (parent_run_id) WHERE octet_length(parent_run_id) <= 512;
+
 CREATE INDEX IF NOT EXISTS ol_run_pipeline_first ON openlineage.ol_run (first_event_time) WHERE lower(job_namespace) = 'snaplogic';
+
+CREATE INDEX IF NOT EXISTS ol_run_root ON openlineage.ol_run (root_run_id) WHERE octet_length(root_run_id) <= 512;
 
 CREATE INDEX IF NOT EXISTS ol_run_run_id ON openlineage.ol_run (run_id);
 

@@ -89,6 +89,15 @@ def test_reads_of_a_window_are_index_scans_of_its_month(large: LogStore, name: s
     assert touched
 
 
+@pytest.mark.parametrize("member", ["parent", "root"])
+def test_runs_of_a_family_are_looked_up(large: LogStore, member: str) -> None:
+    """Over all of time: what a run started is found by its id, and not among all runs."""
+    ever = Window(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+    for plan in Plans(large).of(lambda reader: reader.runs(ever, **{member: "a-run"}).page(100)):
+        used = {node["Index Name"] for node in nodes(plan) if "Index Name" in node}
+        assert f"ol_run_{member}" in used, json.dumps(plan)
+
+
 def test_later_pages_cost_no_more_than_the_first(large: LogStore) -> None:
     """The statement of a page reads about as many buffers in the middle of a long window as at its start."""
     month = Window(datetime(2026, 5, 20, tzinfo=UTC), datetime(2026, 6, 28, tzinfo=UTC))

@@ -298,6 +298,9 @@ def test_runs_of_a_parent_and_of_a_root(store: LogStore) -> None:
     assert names(root=dag) == ["task", "query"]
     assert names(root=dag, reverse=True) == ["query", "task"]
     assert names(parent="task") == ["query"]
+    endless = "".join(map(chr, range(0x4E00, 0x4E00 + 5000)))  # too long for an index, and for the id of any run
+    assert store.append([child("odd", 200, "COMPLETE", endless, endless)]).stored == 1
+    assert names(parent=endless) == []
     assert names(parent="task", root="y") == []
     assert [run.duration for run in reader.runs(window, parent=dag)] == [120.0]
     assert [run.duration for run in reader.runs(window, parent="task")] == [None]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Uuid, bindparam, exists, func, literal, or_, tuple_
+from sqlalchemy import ColumnElement, Uuid, and_, bindparam, exists, func, literal, or_, tuple_
 
 from lineagelog.event.canonical import name_key
 from lineagelog.event.run_ids import stored_run_id
 from lineagelog.store.definition import tables
 from lineagelog.store.definition.schema import LogStoreSchema
+from lineagelog.store.definition.tables import is_run_id
 
 from .bound import Bound
 from .cursor import Key
@@ -85,7 +86,11 @@ def _came_to(run: Columns, status: str) -> ColumnElement[bool]:
 def of_family(run: Columns, parent: str | None, root: str | None) -> Conditions:
     """Runs whose parent facet names these run ids; it has them in the spelling of whoever wrote it."""
     wanted = ((run.parent_run_id, parent), (run.root_run_id, root))
-    return tuple(column.in_({run_id, stored_run_id(run_id)}) for column, run_id in wanted if run_id is not None)
+    return tuple(
+        and_(column.in_(sorted({run_id, stored_run_id(run_id)})), is_run_id(column))
+        for column, run_id in wanted
+        if run_id is not None
+    )
 
 
 def of_one_task(run: Columns, other: Columns) -> Conditions:

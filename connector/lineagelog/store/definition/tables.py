@@ -34,6 +34,7 @@ from sqlalchemy.types import UserDefinedType
 
 from lineagelog.event import facts
 from lineagelog.event.facts import Kind
+from lineagelog.event.run_ids import MAX_RUN_ID
 
 VERSION: Final = 4
 """Version of the tables, kept in ol_store; a later version of lineagelog migrates an older store (`migrations.py`)."""
@@ -169,6 +170,11 @@ def due(run: Any) -> ColumnElement[datetime]:
     return func.coalesce(run.nominal_start_time, never)
 
 
+def is_run_id(text: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a run can have it as its id; parent facets may have longer texts, which no index takes."""
+    return func.octet_length(text) <= literal_column(str(MAX_RUN_ID))
+
+
 def _run(metadata: MetaData) -> None:
     table = Table(
         RUN_TABLE,
@@ -212,6 +218,8 @@ def _run(metadata: MetaData) -> None:
     Index("ol_run_long", table.c.last_hour, table.c.first_event_time, postgresql_where=table.c.is_long)
     Index("ol_run_run_id", table.c.run_id)
     Index("ol_run_job", table.c.job_key, table.c.first_event_time)
+    for name, column in (("ol_run_parent", table.c.parent_run_id), ("ol_run_root", table.c.root_run_id)):
+        Index(name, column, postgresql_where=is_run_id(column))
     # other attempts of its task are looked up by this; empty where no producer counts attempts
     counted = table.c.attempt.is_not(None)
     Index("ol_run_attempt", table.c.job_key, due(table.c), postgresql_where=counted, info=_LATER)
