@@ -48,7 +48,12 @@ COMMANDS = [
     ("show", FAILED["run"]["runId"]),
     ("analyse", "blast-radius", "--run-id", FAILED["run"]["runId"]),
     ("analyse", "blast-radius", "--dataset", NAME),
+    ("analyse", "incomplete-lifecycle"),
+    ("analyse", "exposed-credentials"),
+    ("analyse", "incomplete-lifecycle", "--record"),
+    ("findings", "list"),
     ("dead-letters", "list"),
+    ("dead-letters", "list", "--reverse"),
     ("dead-letters", "show", "1"),
     ("status",),
     ("doctor",),
@@ -118,7 +123,8 @@ def test_into_a_pipe(filled: Callable[..., Ran]) -> None:
             assert not OBEYED.search(ran.out + ran.err), arguments
             assert "hunter2" not in ran.out + ran.err, arguments
             assert "internal error" not in ran.err, arguments
-    assert SHOWN in filled("list", "runs").out
+    for arguments in (("list", "runs"), ("analyse", "incomplete-lifecycle", "--since", "2026-03-01")):
+        assert SHOWN in filled(*arguments).out
     assert "postgres://me:***@db" in filled("list", "runs").out
     assert r"boom \x1b[8mhidden password=***" in filled("show", FAILED["run"]["runId"]).out
 
