@@ -1,6 +1,8 @@
--- Datasets, those with findings first, then by when they were seen last, after a key.
+-- Datasets, those with the worst findings first, then by when they were seen last, after a key.
 WITH found AS (
-    SELECT subject_namespace, subject_name, count(*) AS n
+    SELECT
+        subject_namespace, subject_name, count(*) AS n,
+        min(array_position(ARRAY['critical', 'high', 'medium', 'low'], severity)) AS rank
     FROM ol_finding
     WHERE status = 'OPEN' AND (subject_kind IN ('dataset', 'column') OR content ->> 'tests' = 'dataset')
       AND NOT (muted_at IS NOT NULL AND (muted_until IS NULL OR muted_until > now()))
@@ -9,7 +11,7 @@ WITH found AS (
 SELECT * FROM (
     SELECT
         v.identity_key, own.dataset_namespace, own.dataset_name, jsonb_array_length(own.names) AS names, v.last_seen, v.first_seen,
-        v.dataset_type, v.owners, v.tags, coalesce(f.n, 0) AS findings, (f.n IS NULL)::int AS rank
+        v.dataset_type, v.owners, v.tags, coalesce(f.n, 0) AS findings, coalesce(f.rank, 5) AS rank
     FROM v_ol_dataset v
     CROSS JOIN LATERAL (
         :include(own_names)

@@ -18,6 +18,8 @@ from .jobs import HistoryPoint, TestHistory, escaped, with_bands
 from .lineage import LineageMap, LineageNode
 from .scripts import Asking
 
+COUNTED: Final = 10_000
+"""Datasets are counted up to so many."""
 WRITES: Final = 150
 """Executions of each writer that are looked at."""
 _LISTING: Final = "datasets, with findings first"
@@ -92,12 +94,9 @@ class SchemaVersion(Struct, frozen=True, kw_only=True):
 def datasets(
     asking: Asking, search: str, namespace: str | None, limit: int, after: str | None = None
 ) -> Page[SeenDataset]:
-    """Datasets, those with findings first. Raises InputError for a cursor that is none."""
+    """Datasets, those with the worst findings first. Raises InputError for a cursor that is none."""
     key: tuple[Any, ...] = (0, _NEVER, "") if after is None else cursor.decode(_LISTING, _KINDS, after)
-    given = {
-        "like": f"%{escaped(search)}%" if search else "",
-        "namespace_given": "" if namespace is None else "y",
-        "namespace": namespace or "",
+    given = _sought(search, namespace) | {
         "after_rank": str(key[0]),
         "after_at": instant(key[1]),
         "after_key": str(key[2]),
@@ -109,6 +108,20 @@ def datasets(
         return Page(rows, None)
     last = rows[-1]
     return Page(rows, cursor.encode(_LISTING, (last.rank, last.last_seen, last.identity_key)))
+
+
+def dataset_count(asking: Asking, search: str, namespace: str | None) -> int:
+    """How many there are, counted up to COUNTED."""
+    given = _sought(search, namespace) | {"limit": str(COUNTED)}
+    return int(asking.dicts("dataset_count", given)[0]["n"])
+
+
+def _sought(search: str, namespace: str | None) -> dict[str, str]:
+    return {
+        "like": f"%{escaped(search)}%" if search else "",
+        "namespace_given": "" if namespace is None else "y",
+        "namespace": namespace or "",
+    }
 
 
 def dataset(asking: Asking, key: UUID) -> OneDataset | None:

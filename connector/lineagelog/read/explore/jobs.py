@@ -224,7 +224,7 @@ def schedule(times: Sequence[float], now: float | None = None) -> Schedule | Non
     last = slots[-1]
     # the slot after the last that is known; a late one does not move the next
     upcoming, clock = last.due + last.period, time.time() if now is None else now
-    while upcoming < times[-1] - last.period / 4:
+    while upcoming - last.period / 4 <= times[-1]:
         upcoming += last.period
     if clock - upcoming > 400 * last.period:
         return Schedule(last.period, last.grace, last.n, None)

@@ -7,8 +7,10 @@ from typing import Any, Final
 from lineagelog.errors import InputError
 from lineagelog.read.explore.columns import column_edges
 from lineagelog.read.explore.datasets import (
+    COUNTED,
     dataset,
     dataset_assertions,
+    dataset_count,
     datasets,
     neighbours,
     versions,
@@ -43,6 +45,8 @@ def listed(asked: Asked) -> dict[str, Any]:
     return {
         "rows": page.rows,
         "next": page.next,
+        "total": dataset_count(asked.explorer.asking, asked.text("q"), namespace),
+        "counted": COUNTED,
         "q": asked.text("q"),
         "ns": namespace,
         "nodes": nodes,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from lineagelog.read import RunDataset, RunDetails, Window
 from lineagelog.read.explore.datasets import changes
@@ -183,8 +184,9 @@ def _bars(asked: Asked, found: ExecutionDetails) -> dict[str, Any] | None:
         if parent is not None and parent.children:
             top, rows = parent.execution, list(parent.children)
     if not rows:
-        rows = list(found.attempts) if len(found.attempts) > 1 else []
-        top = rows[0] if rows else own
+        rows = list(found.attempts)
+        top = rows[0]
+    is_family = top.execution_key not in {row.execution_key for row in rows}
     everything = [top, *(row for row in rows if row.execution_key != top.execution_key)][:_BARS]
     start = min(row.started for row in everything)
     end = max(_end(row) for row in everything)
@@ -193,12 +195,40 @@ def _bars(asked: Asked, found: ExecutionDetails) -> dict[str, Any] | None:
     def share(at: datetime) -> float:
         return round(100 * max(0.0, min(1.0, (at - start).total_seconds() / span)), 3)
 
+    usual = _typical(asked, everything)
+    critical = _critical(rows) if is_family else set()
     bars = [
-        {"row": row, "x": share(row.started), "w": max(0.4, share(_end(row)) - share(row.started))}
+        {
+            "row": row,
+            "x": share(row.started),
+            "w": max(0.4, share(_end(row)) - share(row.started)),
+            "expected": share(row.started + usual[row.job_key]) if row.job_key in usual else None,
+            "is_critical": row.execution_key in critical,
+        }
         for row in everything
     ]
     ticks = [(round(100 * place / 6, 2), start + (end - start) * place / 6) for place in range(6)]
-    return {"bars": bars, "ticks": ticks, "span": span, "top": top.execution_key}
+    return {"bars": bars, "ticks": ticks, "span": span, "top": top.execution_key if is_family else None}
+
+
+def _typical(asked: Asked, rows: Sequence[Execution]) -> dict[UUID, timedelta]:
+    """How long jobs usually take, as their runs before this time line have it."""
+    jobs = "{" + ",".join({str(row.job_key) for row in rows}) + "}"
+    given = {"jobs": jobs, "to": min(row.first_event_time for row in rows).isoformat()}
+    found = asked.explorer.asking.dicts("typical", given)
+    return {UUID(row["job"]): timedelta(seconds=row["seconds"]) for row in found}
+
+
+def _critical(rows: Sequence[Execution]) -> set[UUID]:
+    """The chain that made it so long: the run that ended last, the one that ended last before it began, and so on."""
+    found: set[UUID] = set()
+    last = max(rows, key=_end, default=None)
+    while last is not None:
+        found.add(last.execution_key)
+        start = last.started
+        before = [row for row in rows if _end(row) <= start and row.execution_key not in found]
+        last = max(before, key=_end, default=None)
+    return found
 
 
 def _end(row: Execution) -> datetime:

@@ -73,7 +73,7 @@ export function history(box, { points: given, unit }) {
   const t0 = +new Date(points[0].at), t1 = +new Date(points.at(-1).at), x = linear(t0, t1, left + 6, W - right - 4);
   // points, not bars: where all lie far from zero the axis is cut, and says so with a break
   const values = points.flatMap((p) => [p.value, p.hi, p.lo]).filter((v) => v != null), most = Math.max(...values), least = Math.min(...values);
-  const cut = least > most * 0.6 && most - least > most * 0.08, span = ticks(cut ? (most - least) * 1.5 : most * 1.04, 3), gap = span[1] - span[0];
+  const cut = least > most * 0.6 && most - least > most * 0.08, scale = unit !== "s" ? 1 : most > 172800 ? 86400 : most > 5400 ? 3600 : most > 90 ? 60 : 1, span = ticks((cut ? (most - least) * 1.5 : most * 1.04) / scale, 3).map((t) => t * scale), gap = span[1] - span[0];
   const base = cut ? Math.max(0, Math.floor((least - (most - least) * 0.2) / gap) * gap) : 0;
   const yt = span.map((t) => t + base), y = linear(base, yt.at(-1), H - bottom, top);
   const svg = el("svg", { "aria-hidden": "true" }), px = points.map((p) => x(+new Date(p.at)));
@@ -87,7 +87,7 @@ export function history(box, { points: given, unit }) {
     const cx = px[i], cy = p.value == null ? y(p.mid ?? base) : y(p.value);
     if (p.outcome === "failed") svg.append(el("path", { class: "pt-bad", d: `M${cx - 4} ${cy - 4}l8 8m0-8l-8 8` }));
     else if (p.outcome === "missing") svg.append(el("rect", { class: "pt-miss", x: cx - 4, y: cy - 4, width: 8, height: 8, transform: `rotate(45 ${cx} ${cy})` }));
-    else if (p.hi != null && (p.value > p.hi || p.value < p.lo)) svg.append(el("path", { class: "pt-out", d: p.value > p.hi ? `M${cx} ${cy - 6}l5.5 9h-11z` : `M${cx} ${cy + 6}l5.5-9h-11z` }));
+    else if (p.value != null && p.hi != null && (p.value > p.hi || p.value < p.lo)) svg.append(el("path", { class: "pt-out", d: p.value > p.hi ? `M${cx} ${cy - 6}l5.5 9h-11z` : `M${cx} ${cy + 6}l5.5-9h-11z` }));
     else if (p.outcome === "fixed") svg.append(el("circle", { class: "pt-fix", cx, cy, r: 3.5 }), el("circle", { class: "c-fix", cx, cy, r: 1.2 }));
     else if (p.outcome === "running") svg.append(el("circle", { class: "pt-run", cx, cy, r: 3.5 }));
     else svg.append(el("circle", { class: "pt", cx, cy, r: 3 }));

@@ -76,7 +76,7 @@ async function take(graph) {
   await draw();
   if (isFirst) fit(true); else move();
   $("#n-shown").textContent = graph.shown; $("#n-total").textContent = graph.total;
-  if (graph.groups.length) say(`${graph.total - graph.shown} are in groups. `);
+  if (graph.groups.length) say(`${graph.total - graph.shown} more are in groups: choose one to see its members.`);
   else if (graph.total === 1) say("Nothing is known to read or write it.");
 }
 
