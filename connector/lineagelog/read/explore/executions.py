@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,6 +27,8 @@ STATES: Final[dict[str, tuple[str, ...]]] = {
 """States that can be asked for, and the outcomes that they are. A completed execution may be `fixed`."""
 _STATE_OF: Final = {outcome: state for state, outcomes in STATES.items() for outcome in outcomes}
 CHILDREN: Final = 200
+_SPANS: Final = tuple(timedelta(days=days) for days in (1, 8, 64))
+_LEAST: Final = timedelta(microseconds=1)
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -138,17 +140,36 @@ def executions(asking: Asking, wanted: WantedExecutions) -> Listing[Execution]:
     """The executions that began in a window."""
 
     def fetch(last: Key | None, limit: int) -> Sequence[tuple[Key, Execution]]:
-        at, key = last or ("-infinity", "")
-        given = wanted.variables | {
-            "after_at": at.isoformat() if isinstance(at, datetime) else at,
-            "after_key": str(key),
-            "limit": str(limit),
-        }
-        found = _made(asking.rows("executions", Execution, given, reverse=wanted.reverse))
+        at, key = ("-infinity", "") if last is None else (last[0].isoformat(), str(last[1]))
+        given = wanted.variables | {"after_at": at, "after_key": key, "limit": str(limit)}
+        found: list[Execution] = []
+        for window in _widening(asking, wanted, None if last is None else last[0]):
+            found = _made(asking.rows("executions", Execution, given | bounds(window), reverse=wanted.reverse))
+            if len(found) == limit:
+                break
         return [((each.first_event_time, each.execution_key), each) for each in found]
 
     name = "executions, newest first" if wanted.reverse else "executions"
     return Listing(name, (datetime, UUID), fetch)
+
+
+def _widening(asking: Asking, wanted: WantedExecutions, last: datetime | None) -> Iterator[Window]:
+    """Windows in which a page is looked for, each with the one before in it: few pages need to look at all of time."""
+    window = wanted.window
+    if wanted.job is None and window.end - window.start > _SPANS[0]:
+        ends = asking.dicts("ends", {})[0]
+        if last is None:
+            last = ends["last"] if wanted.reverse else ends["first"]
+        if last is not None and wanted.reverse:
+            end = min(window.end, last + _LEAST)
+            window = Window(min(window.start, end), end)
+            starts = (end - span for span in _SPANS)
+            yield from (Window(start, end) for start in starts if start > window.start)
+        elif last is not None:
+            start = max(window.start, last)
+            window = Window(start, max(start, window.end))
+            yield from (Window(start, start + span) for span in _SPANS if start + span < window.end)
+    yield window
 
 
 def execution(

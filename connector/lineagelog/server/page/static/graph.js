@@ -194,7 +194,8 @@ function fit(isFirst) {
   const left = Math.min(...xs), top = Math.min(...ys), w = Math.max(...xs) + W - left, h = Math.max(...ys) + H - top;
   const k = Math.max(isFirst ? 0.88 : 0.15, Math.min(1.1, (box.width - 60) / w, (box.height - 90) / h)), f = nodes.get(focus);
   view = { k, x: (box.width - w * k) / 2 - left * k, y: (box.height - 40 - h * k) / 2 - top * k };
-  if (w * k > box.width) view.x = box.width / 3 - (f.x + W / 2) * k;
+  // from the left edge, as long as the middle is well in the picture
+  if (w * k > box.width - 40) { view.x = 24 - left * k; if (f.x * k + view.x + W * k > box.width * 0.7) view.x = box.width / 3 - (f.x + W / 2) * k; }
   if (h * k > box.height) view.y = box.height / 2 - (f.y + H / 2) * k;
   move();
 }
