@@ -10,7 +10,6 @@ import pytest
 
 from lineagelog.event.parse import parse
 from lineagelog.read import Reader, Window
-from lineagelog.read.catalogue.search import Sought
 from tests.support import encode, event
 
 if TYPE_CHECKING:
@@ -74,16 +73,16 @@ def reader(store: LogStore) -> Reader:
 
 
 def job_names(reader: Reader, *, status: str | None = None, within: Any = None, **sought: Any) -> list[str]:
-    return [row.job_name for row in reader.jobs(Sought(ALWAYS, **sought), status=status, within=within)]
+    return [row.job_name for row in reader.jobs(ALWAYS, status=status, within=within, **sought)]
 
 
 def dataset_names(reader: Reader, within: Any = None, **sought: Any) -> list[str]:
-    return [row.dataset_name for row in reader.datasets(Sought(ALWAYS, **sought), within=within)]
+    return [row.dataset_name for row in reader.datasets(ALWAYS, within=within, **sought)]
 
 
 def test_a_job_with_its_newest_run(reader: Reader) -> None:
     """What was said of it stays, whoever was silent later; a job event makes a job without a run."""
-    orders, loans, designed = reader.jobs(Sought(ALWAYS))
+    orders, loans, designed = reader.jobs(ALWAYS)
     assert (orders.job_name, orders.owners) == ("Load_Orders", [{"name": "team:Müller", "type": "MAINTAINER"}])
     assert (orders.last_run_id, orders.last_outcome, orders.description) == ("run 1", "FAIL", "Loads 100% of the day")
     assert [each["key"] for each in orders.tags] == ["pii"]
@@ -115,15 +114,15 @@ def test_jobs_are_found_by_a_text(reader: Reader) -> None:
 
 def test_a_dataset_once_with_all_its_names(reader: Reader) -> None:
     """A symlink's both names are one dataset, found by each."""
-    rows = {row.dataset_name: row for row in reader.datasets(Sought(ALWAYS))}
+    rows = {row.dataset_name: row for row in reader.datasets(ALWAYS)}
     orders = next(row for row in rows.values() if len(row.names) == 2)
     assert {each["name"] for each in orders.names} == {"/lake/orders", "sales.orders"}
     assert rows.keys() == {orders.dataset_name, "plain", "bank_only"}
     for text in ("lake", "SALES.", "hive"):
         assert dataset_names(reader, search=text) == [orders.dataset_name]
     for name, namespace in (("/lake/orders", "db"), ("sales.orders", "hive")):
-        assert dataset_names(reader, name=name, namespace=namespace) == [orders.dataset_name]
-    assert dataset_names(reader, name="sales.orders", namespace="db") == []
+        assert dataset_names(reader, dataset=name, dataset_namespace=namespace) == [orders.dataset_name]
+    assert dataset_names(reader, dataset="sales.orders", dataset_namespace="db") == []
     assert dataset_names(reader, search="ops") == ["plain"]
 
 
@@ -136,7 +135,7 @@ def test_a_dataset_once_with_all_its_names(reader: Reader) -> None:
 )
 def test_a_bound_reader_sees_what_its_jobs_used(reader: Reader, mine: str, seen: set[str], hidden: Any) -> None:
     """By the names that these used: others are not shown, and not found."""
-    rows = list(reader.datasets(Sought(ALWAYS), within=[mine]))
+    rows = list(reader.datasets(ALWAYS, within=[mine]))
     assert {row.dataset_name for row in rows} == seen
     assert all(len(row.names) == 1 for row in rows)
     for text in hidden:
@@ -166,7 +165,7 @@ def test_a_bound_reader_sees_what_events_of_its_jobs_named(store: LogStore, read
 def test_pages_are_the_whole(reader: Reader) -> None:
     """By the cursor, each row once, in the order of first sight or against it."""
     for ask, reverse in product((reader.jobs, reader.datasets), (False, True)):
-        listing = ask(Sought(ALWAYS, reverse=reverse))
+        listing = ask(ALWAYS, reverse=reverse)
         rows, cursor = [], None
         while True:
             page = listing.page(1, cursor)
@@ -181,7 +180,7 @@ def test_pages_are_the_whole(reader: Reader) -> None:
 
 def test_a_window_is_when_it_was_there(reader: Reader) -> None:
     """Seen first before its end, and last not before its start."""
-    time = next(iter(reader.jobs(Sought(ALWAYS, name="loans")))).first_seen
+    time = next(iter(reader.jobs(ALWAYS, job="loans"))).first_seen
     window = Window(time, ALWAYS.end)
-    assert [row.job_name for row in reader.jobs(Sought(window))] == ["loans", "designed"]
-    assert "plain" not in [row.dataset_name for row in reader.datasets(Sought(window))]
+    assert [row.job_name for row in reader.jobs(window)] == ["loans", "designed"]
+    assert "plain" not in [row.dataset_name for row in reader.datasets(window)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lineagelog.errors import SettingsError
+from lineagelog.lists import LISTS, RowFilter, RowList
 from lineagelog.shown import counted
 
 from .command import command
@@ -18,8 +19,7 @@ from .printing import Csv, Form, JsonLines, form_of, print_rows, put, put_json, 
 from .session import Session
 
 if TYPE_CHECKING:
-    from lineagelog.read import EventRow, Listing, Reader, Run, Window
-    from lineagelog.read.catalogue.search import Sought
+    from lineagelog.read import EventRow, Listing, Run, Window
 
 group = typer.Typer(no_args_is_help=True, help="List what is in the store, oldest first or --reverse.")
 
@@ -33,20 +33,6 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_WINDOW, help="Before: the same, or now.")]
-Job = Annotated[str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="Of the job of that name.")]
-Namespace = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="Of jobs of that namespace; '' = none.")
-]
-Dataset = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With the dataset of that name.")
-]
-DatasetNamespace = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With datasets of that namespace.")
-]
-Status = Annotated[
-    str | None,
-    typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="What came of the run: RUNNING, COMPLETE, FAIL …"),
-]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -56,332 +42,92 @@ Limit = Annotated[
 Reverse = Annotated[bool, typer.Option("--reverse", rich_help_panel=_WINDOW, help="Newest first.")]
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """How the rows of a listing are shown."""
-
-    noun: str
-    table: tuple[str, ...]
-    row: Callable[[Any], Mapping[str, Any]]
-
-
-@command(
-    group,
-    "runs",
-    "lineagelog list runs --since -24h --status FAIL",
-    "lineagelog list runs --job daily_orders --json | jq .error_message",
-    "lineagelog list runs --root 79dfb72c-813e-5623-b672-6cda60951d07 --reverse",
-    "lineagelog list runs --since -1d --last-attempts --status FAIL",
-)
-def _runs(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    dataset: Dataset = None,
-    dataset_namespace: DatasetNamespace = None,
-    status: Status = None,
-    parent: Annotated[
-        str | None,
-        typer.Option(metavar="RUN_ID", rich_help_panel=_WINDOW, help="Started by that run."),
-    ] = None,
-    root: Annotated[
-        str | None,
-        typer.Option(metavar="RUN_ID", rich_help_panel=_WINDOW, help="Of all that began with that run."),
-    ] = None,
-    last_attempts: Annotated[
-        bool,
-        typer.Option(
-            "--last-attempts", rich_help_panel=_WINDOW, help="Of attempts at one task the last, and what came of all."
-        ),
-    ] = False,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List runs that had an event in the window.
-
-    Where a producer tells attempts and the runs of a mapped task apart (Airflow), they are shown by number.
-    """
-    columns = ("first_event_time", "job_namespace", "job_name", "map_index", "attempt")
-    columns += (*(("attempts",) if last_attempts else ()), "outcome", "status", "duration", "run_id")
-    _list(
-        session,
-        _View("runs", columns, _run_row if json or csv else _told_run_row),
-        lambda reader, window: reader.runs(
-            window,
-            job=job,
-            namespace=namespace,
-            dataset_name=dataset,
-            dataset_namespace=dataset_namespace,
-            status=status,
-            parent=parent,
-            root=root,
-            last_attempts=last_attempts,
-            reverse=reverse,
-        ),
-        (since, until, limit, form_of(json=json, csv=csv)),
+def _option(wanted: RowFilter) -> inspect.Parameter:
+    """A filter as an option."""
+    kind: Any = bool if wanted.is_flag else str | None
+    metavar = None if wanted.is_flag else wanted.metavar
+    option = typer.Option(wanted.spelled, metavar=metavar, rich_help_panel=_WINDOW, help=wanted.meaning)
+    default = False if wanted.is_flag else None
+    return inspect.Parameter(
+        wanted.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
     )
 
 
-@command(
-    group,
-    "run-datasets",
-    "lineagelog list run-datasets --since -7d --dataset shop.public.orders",
-    "lineagelog list run-datasets --direction O --csv > written.csv",
-)
-def _run_datasets(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    dataset: Dataset = None,
-    dataset_namespace: DatasetNamespace = None,
-    status: Status = None,
-    direction: Annotated[
-        str | None,
-        typer.Option(metavar="I|O", rich_help_panel=_WINDOW, help="Only read (I) or only written (O) ones."),
-    ] = None,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List the datasets that runs of the window read (I) or wrote (O), with rows and bytes."""
-    columns = ("event_time", "direction", "dataset_namespace", "dataset_name", "row_count", "size_bytes", "run_id")
-    if direction is not None and direction.upper() not in ("I", "O"):
-        raise SettingsError(f"--direction {direction!r} is neither I (read) nor O (written)")
-    _list(
-        session,
-        _View("datasets of runs", columns, _plain_row),
-        lambda reader, window: reader.run_datasets(
-            window,
-            job=job,
-            namespace=namespace,
-            dataset_name=dataset,
-            dataset_namespace=dataset_namespace,
-            status=status,
-            direction=direction,
-            reverse=reverse,
-        ),
-        (since, until, limit, form_of(json=json, csv=csv)),
-    )
+def _register(listed: RowList) -> None:
+    def run(
+        session: Session,
+        since: Since = None,
+        until: Until = None,
+        reverse: Reverse = False,
+        limit: Limit = None,
+        json: JsonLines = False,
+        csv: Csv = False,
+        **given: Any,
+    ) -> None:
+        form, is_raw = form_of(json=json, csv=csv), given.pop("raw", False)
+        wanted = listed.arguments({each.name: _given(each, given[each.name]) for each in listed.filters})
+        window = window_of(since, until)
+        if is_raw:
+            wanted["content"] = True
+        elif form is not Form.JSON:
+            wanted.pop("content", None)
+        from lineagelog.read import Reader
+        from lineagelog.read.listing import rows_of
 
-
-Search = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT", rich_help_panel=_WINDOW, help="With this in a name, a tag, an owner, the description."
-    ),
-]
-
-
-@command(
-    group,
-    "jobs",
-    "lineagelog list jobs --search orders",
-    "lineagelog list jobs --since -7d --status FAIL --json | jq '.owners[]?.name'",
-)
-def _jobs(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    search: Search = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    status: Annotated[
-        str | None,
-        typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="What came of the newest run: RUNNING, FAIL …"),
-    ] = None,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List the jobs that were seen in the window, with owners, tags, description and what came of the newest run."""
-    columns = ("first_seen", "last_seen", "job_namespace", "job_name", "last_outcome", "owners", "tags", "description")
-    _list(
-        session,
-        _View("jobs", columns, _plain_row if json or csv else _told_entity_row),
-        lambda reader, window: reader.jobs(_wanted(window, job, namespace, search, reverse), status=status),
-        (since, until, limit, form_of(json=json, csv=csv)),
-    )
-
-
-@command(
-    group,
-    "datasets",
-    "lineagelog list datasets --search customer",
-    "lineagelog list datasets --dataset shop.public.orders --json | jq .names",
-)
-def _datasets(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    search: Search = None,
-    dataset: Annotated[
-        str | None, typer.Option(metavar="NAME", rich_help_panel=_WINDOW, help="With that name among its names.")
-    ] = None,
-    dataset_namespace: DatasetNamespace = None,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List the datasets that were seen in the window, each once whatever names it has, with owners and tags."""
-    columns = ("first_seen", "last_seen", "dataset_namespace", "dataset_name", "names", "owners", "tags", "description")
-    _list(
-        session,
-        _View("datasets", columns, _plain_row if json or csv else _told_entity_row),
-        lambda reader, window: reader.datasets(_wanted(window, dataset, dataset_namespace, search, reverse)),
-        (since, until, limit, form_of(json=json, csv=csv)),
-    )
-
-
-@command(group, "assertions", "lineagelog list assertions --since -7d --failed")
-def _assertions(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    dataset: Dataset = None,
-    dataset_namespace: DatasetNamespace = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", rich_help_panel=_WINDOW, help="Only those that did not succeed.")
-    ] = False,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List data quality assertions reported in the window."""
-    columns = ("event_time", "dataset_name", "assertion", "column_name", "success", "severity", "run_id")
-    _list(
-        session,
-        _View("assertions", columns, _plain_row),
-        lambda reader, window: reader.assertions(
-            window,
-            job=job,
-            namespace=namespace,
-            dataset_name=dataset,
-            dataset_namespace=dataset_namespace,
-            success=False if failed else None,
-            reverse=reverse,
-        ),
-        (since, until, limit, form_of(json=json, csv=csv)),
-    )
-
-
-@command(group, "tests", "lineagelog list tests --since -7d --status fail")
-def _tests(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    status: Annotated[
-        str | None, typer.Option(metavar="STATUS", rich_help_panel=_WINDOW, help="The test's, such as fail.")
-    ] = None,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-) -> None:
-    """List tests (of the test run facet) reported in the window."""
-    _list(
-        session,
-        _View("tests", ("event_time", "job_name", "test_name", "status", "severity", "run_id"), _plain_row),
-        lambda reader, window: reader.tests(window, job=job, namespace=namespace, status=status, reverse=reverse),
-        (since, until, limit, form_of(json=json, csv=csv)),
-    )
-
-
-@command(
-    group,
-    "events",
-    "lineagelog list events --since -1h",
-    "lineagelog list events --since 2026-03-01 --until 2026-04-01 --raw | gzip > march.ndjson.gz",
-)
-def _events(
-    session: Session,
-    since: Since = None,
-    until: Until = None,
-    job: Job = None,
-    namespace: Namespace = None,
-    event_type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", rich_help_panel=_WINDOW, help="Such as START or FAIL.")
-    ] = None,
-    reverse: Reverse = False,
-    limit: Limit = None,
-    json: JsonLines = False,
-    csv: Csv = False,
-    content: Annotated[bool, typer.Option("--content", help="With --json: the event itself, too.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Print the events alone, as NDJSON that `load` reads.")] = False,
-) -> None:
-    """List the raw events of the window."""
-    columns = ("event_time", "event_kind", "event_type", "job_name", "run_id", "received_at", "notices")
-    with_content = raw or (content and json)
-
-    def find(reader: Reader, window: Window) -> Listing[EventRow]:
-        wanted: dict[str, Any] = {"job": job, "namespace": namespace, "event_type": event_type}
-        return reader.events(window, **wanted, content=with_content, reverse=reverse)
-
-    if raw:
         with session.store() as store:
-            for line in _first(find(_reader(store), window_of(since, until)), limit or 0):
-                put_json(_one_line(line))
-        return
-    view = _View("events", columns, _event_row if with_content else _plain_event_row)
-    _list(session, view, find, (since, until, limit, form_of(json=json, csv=csv)))
+            found = rows_of(listed)(Reader(store.database), window, **wanted, reverse=reverse)
+            if is_raw:
+                _put_raw(found, limit or 0)
+            else:
+                _show(listed, found, form, limit)
+
+    run.__doc__ = listed.about
+    options = [_option(each) for each in listed.filters]
+    command(group, listed.name, *listed.examples, more=options + _MORE.get(listed.name, []))(run)
 
 
-def _list(
-    session: Session,
-    view: _View,
-    find: Callable[[Reader, Window], Listing[Any]],
-    choice: tuple[str | None, str | None, int | None, Form],
-) -> None:
-    since, until, limit, form = choice
-    window = window_of(since, until)
+_RAW: Final = typer.Option("--raw", help="Print the events alone, as NDJSON that `load` reads.")
+_MORE: Final = {
+    "events": [
+        inspect.Parameter("raw", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _RAW])
+    ]
+}
+"""What only a command has."""
+
+
+def _given(wanted: RowFilter, value: Any) -> Any:
+    """The value of a filter. Raises SettingsError for one that is no choice."""
+    if wanted.is_flag:
+        return wanted.flag if value else None
+    if value is not None and wanted.choices and value.upper() not in wanted.choices:
+        raise SettingsError(f"{wanted.spelled} {value!r} is none of {', '.join(wanted.choices)}")
+    return value.upper() if value is not None and wanted.choices else value
+
+
+def _show(listed: RowList, found: Listing[Any], form: Form, limit: int | None) -> None:
     limit = (_TABLE_LIMIT if form is Form.TABLE else 0) if limit is None else limit
-    with session.store() as store:
-        found = iter(find(_reader(store), window))
-        rows = (view.row(row) for row in _first(found, limit))
-        count = print_rows(form, _columns(form, view), rows)
-        more = bool(limit) and count == limit and next(found, None) is not None
+    is_told = form in (Form.TABLE, Form.TABS)
+    row = _TOLD.get(listed.name, _plain_row) if is_told else _PLAIN.get(listed.name, _plain_row)
+    rows = iter(found)
+    count = print_rows(form, _columns(listed, form), map(row, _first(rows, limit)))
+    more = bool(limit) and count == limit and next(rows, None) is not None
     if form is Form.TABLE:
-        put(
-            counted(count, view.noun)
-            + (": the first ones; --limit 0 shows all, --since and --until narrow" if more else "")
-        )
+        hint = ": the first ones; --limit 0 shows all, --since and --until narrow" if more else ""
+        put(counted(count, listed.noun) + hint)
 
 
-def _columns(form: Form, view: _View) -> tuple[str, ...]:
+def _put_raw(events: Listing[EventRow], limit: int) -> None:
+    for event in _first(events, limit):
+        put_json(_one_line(event))
+
+
+def _columns(listed: RowList, form: Form) -> tuple[str, ...]:
     """CSV is for programs and has all columns."""
     if form is not Form.CSV:
-        return view.table
-    from lineagelog import read
+        return listed.columns
+    from lineagelog.read.listing import row_of
 
-    kind = {
-        "runs": read.Run,
-        "datasets of runs": read.RunDataset,
-        "assertions": read.Assertion,
-        "tests": read.Test,
-        "jobs": read.ListedJob,
-        "datasets": read.ListedDataset,
-    }
-    fields = kind.get(view.noun, read.EventRow).__struct_fields__
-    return tuple(name for name in fields if name not in ("event", "raw"))
-
-
-def _reader(store: Any) -> Reader:
-    from lineagelog.read import Reader
-
-    return Reader(store.database)
+    return tuple(name for name in row_of(listed).__struct_fields__ if name not in ("event", "raw"))
 
 
 def window_of(since: str | None, until: str | None) -> Window:
@@ -405,11 +151,6 @@ def _plain_row(row: Any) -> Mapping[str, Any]:
     return asdict(row)
 
 
-def _run_row(run: Run) -> Mapping[str, Any]:
-    """For programs: the duration in seconds."""
-    return _plain_row(run)
-
-
 def _told_run_row(run: Run) -> Mapping[str, Any]:
     """For people: the status only where it is not what came of the run."""
     status = run.status if run.status != run.outcome else None
@@ -425,12 +166,6 @@ def _attempts(run: Run) -> str | None:
     before = f"failed{times}" if len(failed) == len(run.earlier_outcomes) else ", ".join(run.earlier_outcomes)
     now = {"COMPLETE": "succeeded", "FAIL": "failed", "ABORT": "aborted"}.get(run.outcome, run.outcome)
     return f"{before}, then {now} on try {run.attempt}"
-
-
-def _wanted(window: Window, name: str | None, namespace: str | None, search: str | None, reverse: bool) -> Sought:
-    from lineagelog.read.catalogue.search import Sought
-
-    return Sought(window, name, namespace, search, reverse)
 
 
 def _told_entity_row(row: Any) -> Mapping[str, Any]:
@@ -455,12 +190,28 @@ def _plain_event_row(event: EventRow) -> Mapping[str, Any]:
 
 
 def _event_row(event: EventRow) -> Mapping[str, Any]:
+    """With the event itself where it was asked for."""
+    if event.event is None:
+        return _plain_event_row(event)
     import orjson
 
-    body = orjson.Fragment(event.event) if event.event is not None else None
-    return {**_plain_event_row(event), "event": body}
+    return {**_plain_event_row(event), "event": orjson.Fragment(event.event)}
 
 
 def _one_line(event: EventRow) -> str:
     """The event as received where jsonb cannot hold it, else as stored; a line break in JSON is white space."""
     return (event.raw or event.event or b"").decode("utf-8-sig").replace("\r", " ").replace("\n", " ")
+
+
+_TOLD: Final[Mapping[str, Callable[[Any], Mapping[str, Any]]]] = {
+    "runs": _told_run_row,
+    "jobs": _told_entity_row,
+    "datasets": _told_entity_row,
+    "events": _plain_event_row,
+}
+"""How people are shown rows that are more than their members."""
+_PLAIN: Final[Mapping[str, Callable[[Any], Mapping[str, Any]]]] = {"events": _event_row}
+"""The same for programs."""
+
+for _listed in LISTS:
+    _register(_listed)

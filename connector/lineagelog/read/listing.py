@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from pkgutil import resolve_name
+from typing import Any, Final, get_args, get_type_hints
+
+from msgspec import Struct
 
 from lineagelog.errors import InputError
+from lineagelog.lists import RowList
 
 from . import cursor
 from .cursor import Key
@@ -48,3 +52,15 @@ class Listing[T]:
         more = len(found) > limit
         rows = tuple([row for _, row in found[:limit]])
         return Page(rows, cursor.encode(self._name, found[limit - 1][0]) if more else None)
+
+
+def rows_of(listed: RowList) -> Callable[..., Listing[Any]]:
+    """The function that gives the rows of a list, as its declaration names it; its first argument is the Reader."""
+    named = listed.source or f"reader:Reader.{listed.name.replace('-', '_')}"
+    return resolve_name(f"lineagelog.read.{named}")  # type: ignore[no-any-return]
+
+
+def row_of(listed: RowList) -> type[Struct]:
+    """What a row of a list is, by the function that gives them."""
+    (row,) = get_args(get_type_hints(rows_of(listed))["return"])
+    return row  # type: ignore[no-any-return]

@@ -213,13 +213,38 @@ class Reader:
         return EventSummary(count, utc(first), utc(last))
 
     def jobs(
-        self, sought: Sought, *, status: str | None = None, within: Iterable[str] | None = None
+        self,
+        window: Window,
+        *,
+        search: str | None = None,
+        job: str | None = None,
+        namespace: str | None = None,
+        status: str | None = None,
+        reverse: bool = False,
+        within: Iterable[str] | None = None,
     ) -> Listing[ListedJob]:
-        """The jobs that were seen in a window, by first sight; ``status`` is the outcome of the newest run."""
+        """The jobs that were seen in a window, by first sight; ``status`` is the outcome of the newest run.
+
+        ``search`` is a part of a name, a tag, an owner or the description, in any case of letters.
+        """
+        sought = Sought(window, job, namespace, search, reverse)
         return jobs(self._database, self._schema, sought, Bound(within), status)
 
-    def datasets(self, sought: Sought, *, within: Iterable[str] | None = None) -> Listing[ListedDataset]:
-        """The datasets that were seen in a window, by first sight: each once, whatever names it has."""
+    def datasets(
+        self,
+        window: Window,
+        *,
+        search: str | None = None,
+        dataset: str | None = None,
+        dataset_namespace: str | None = None,
+        reverse: bool = False,
+        within: Iterable[str] | None = None,
+    ) -> Listing[ListedDataset]:
+        """The datasets that were seen in a window, by first sight: each once, whatever names it has.
+
+        ``search`` as in `jobs`.
+        """
+        sought = Sought(window, dataset, dataset_namespace, search, reverse)
         return datasets(self._database, self._schema, sought, Bound(within))
 
     # --- one run ----------------------------------------------------------------------------------------------------

@@ -138,8 +138,3 @@ class Query:
 def bad(name: str, problem: str) -> Refusal:
     """The refusal of a parameter."""
     return Refusal(400, "bad_parameter", f"{name}: {problem}", parameter=name)
-
-
-def filters(query: Query, *names: str) -> dict[str, Any]:
-    """The text filters among ``names`` that are given, as arguments of the Reader."""
-    return {name: value for name in names if (value := query.text(name)) is not None}

@@ -3,65 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from lineagelog import lists
 from lineagelog.errors import InputError
-from lineagelog.read import (
-    Assertion,
-    EventRow,
-    EventSummary,
-    ListedDataset,
-    ListedJob,
-    Listing,
-    Reader,
-    Run,
-    RunDataset,
-    RunDetails,
-    Status,
-    Test,
-)
-from lineagelog.read.catalogue.search import Sought
+from lineagelog.lists import RowFilter, RowList
+from lineagelog.read import EventRow, EventSummary, Listing, Reader, RunDetails, Status
+from lineagelog.read.listing import row_of, rows_of
 from lineagelog.server.answers import Refusal
 from lineagelog.store.ledgers.finding_rows import FindingRow
 from lineagelog.store.ledgers.tokens import Grant
 
-from .query import LIMIT, PAGE, SOME_TEXT, WINDOW, Query, QueryParameter, bad, filters
+from .query import LIMIT, PAGE, SOME_TEXT, TEXT, WINDOW, Query, QueryParameter, bad
 
-STATUSES: Final = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", "UNKNOWN")
-DIRECTIONS: Final = ("I", "O")
 MAX_CONTENTS: Final = 100
 """Events of one page with their content: a page is in memory as a whole."""
 
-_JOB: Final = (
-    QueryParameter("job", "Job name"),
-    QueryParameter("namespace", "Job namespace; empty for jobs without one"),
-)
-_DATASET: Final = (
-    QueryParameter("dataset", "Dataset name"),
-    QueryParameter("dataset_namespace", "Dataset namespace"),
-)
-_STATUS: Final = QueryParameter(
-    "status", "What came of the run (START: only a START is known of it)", {"type": "string", "enum": list(STATUSES)}
-)
-_LAST_STATUS: Final = QueryParameter(
-    "status", "What came of the newest run", {"type": "string", "enum": list(STATUSES)}
-)
-_DIRECTION: Final = QueryParameter("direction", "I = input, O = output", {"type": "string", "enum": list(DIRECTIONS)})
-_SUCCESS: Final = QueryParameter("success", "Outcome of the assertion", {"type": "boolean"})
-_FAMILY: Final = (
-    QueryParameter("parent", "Runs started by the run of this id", SOME_TEXT),
-    QueryParameter("root", "All that began with the run of this id", SOME_TEXT),
-)
-_LAST: Final = QueryParameter(
-    "last_attempts",
-    "Of attempts at one task only the last, with the outcomes of those before it",
-    {"type": "boolean", "default": False},
-)
-_SEARCH: Final = QueryParameter("search", "Part of a name, a tag, an owner or the description, in any case", SOME_TEXT)
 _RUN_ID: Final = QueryParameter(
     "run_id", "Run id, with any characters: all that is known of this run; beside it only limit and content", SOME_TEXT
 )
@@ -110,57 +72,22 @@ class Read(Struct, frozen=True, kw_only=True):
 # --- questions --------------------------------------------------------------------------------------------------------
 
 
-def runs(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The runs that had an event in the window."""
-    status = query.choice("status", STATUSES)
-    wanted = _job_and_dataset(query, grant) | filters(query, "parent", "root") | {"within": grant.namespaces}
-    wanted["last_attempts"] = query.boolean("last_attempts") or False
-    return page(reader.runs(query.window(), **wanted, status=status, reverse=query.reverse), query)
-
-
-def run_datasets(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The datasets that the runs of the window read or wrote."""
-    status, direction = query.choice("status", STATUSES), query.choice("direction", DIRECTIONS)
-    wanted = _job_and_dataset(query, grant)
-    chosen: dict[str, Any] = {"status": status, "direction": direction, "within": grant.namespaces}
-    return page(reader.run_datasets(query.window(), **wanted, **chosen, reverse=query.reverse), query)
-
-
-def assertions(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The data quality assertions reported in the window."""
-    wanted = _job_and_dataset(query, grant)
-    wanted["success"] = query.boolean("success")
-    return page(reader.assertions(query.window(), **wanted, reverse=query.reverse), query)
-
-
-def tests(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The tests reported in the window."""
-    wanted = _job(query, grant) | filters(query, "status")
-    return page(reader.tests(query.window(), **wanted, reverse=query.reverse), query)
-
-
-def events(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The raw events of the window; their content where asked for."""
-    content = query.boolean("content") or False
-    if content and query.limit() > MAX_CONTENTS:
+def rows(listed: RowList, reader: Reader, query: Query, grant: Grant) -> Any:
+    """A page of a list; to a token that is bound to namespaces, what is of these."""
+    wanted = listed.arguments({each.name: _given(each, query) for each in listed.filters})
+    if listed.of_one_namespace:
+        wanted |= _namespace(query, grant)
+    if listed.is_bound:
+        wanted["within"] = grant.namespaces
+    if wanted.get("content") and query.limit() > MAX_CONTENTS:
         raise bad("limit", f"must be 1 to {MAX_CONTENTS} with content=true")
-    wanted = _job(query, grant) | filters(query, "event_type")
-    return page(reader.events(query.window(), **wanted, content=content, reverse=query.reverse), query)
+    return page(rows_of(listed)(reader, query.window(), **wanted, reverse=query.reverse), query)
 
 
-def jobs(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The jobs that were seen in the window; to a token that is bound to namespaces, those of these."""
-    wanted = _wanted(query, "job", "namespace")
-    return page(reader.jobs(wanted, status=query.choice("status", STATUSES), within=grant.namespaces), query)
-
-
-def datasets(reader: Reader, query: Query, grant: Grant) -> Any:
-    """The datasets that were seen in the window; to a token that is bound to namespaces, those that their jobs used."""
-    return page(reader.datasets(_wanted(query, "dataset", "dataset_namespace"), within=grant.namespaces), query)
-
-
-def _wanted(query: Query, name: str, namespace: str) -> Sought:
-    return Sought(query.window(), query.text(name), query.text(namespace), query.text("search"), query.reverse)
+def _given(wanted: RowFilter, query: Query) -> Any:
+    if wanted.is_flag:
+        return query.boolean(wanted.name)
+    return query.choice(wanted.name, wanted.choices) if wanted.choices else query.text(wanted.name)
 
 
 def summary(reader: Reader, query: Query, grant: Grant) -> Any:
@@ -187,24 +114,14 @@ def run(reader: Reader, query: Query, grant: Grant) -> Any:
 # --- parameters and rows ----------------------------------------------------------------------------------------------
 
 
-def _job(query: Query, grant: Grant) -> dict[str, Any]:
-    """The job filter; a token that is bound to namespaces sees one of them at a time."""
-    wanted = filters(query, "job", "namespace")
-    if grant.namespaces is not None:
-        if "namespace" not in wanted and len(grant.namespaces) == 1:
-            (wanted["namespace"],) = grant.namespaces
-        if wanted.get("namespace") not in grant.namespaces:
-            raise Refusal(
-                403, "forbidden", "the token is bound to namespaces: ask for one of them", parameter="namespace"
-            )
-    return wanted
-
-
-def _job_and_dataset(query: Query, grant: Grant) -> dict[str, Any]:
-    wanted = _job(query, grant) | filters(query, "dataset_namespace")
-    if (name := query.text("dataset")) is not None:
-        wanted["dataset_name"] = name
-    return wanted
+def _namespace(query: Query, grant: Grant) -> dict[str, str]:
+    """The job namespace, of those that a token is bound to: one of them at a time, the only one unasked."""
+    bound, asked = grant.namespaces, query.text("namespace")
+    if bound is not None and asked is None and len(bound) == 1:
+        (asked,) = bound
+    if bound is not None and asked not in bound:
+        raise Refusal(403, "forbidden", "the token is bound to namespaces: ask for one of them", parameter="namespace")
+    return {} if asked is None else {"namespace": asked}
 
 
 def unbound(grant: Grant, why: str = "this is about all of them") -> None:
@@ -248,66 +165,36 @@ RUN: Final = Read(
     may_miss=True,
     label="/api/v1/runs/",
 )
-RUNS: Final = Read(
-    path="/api/v1/runs",
-    summary="Runs of a window, oldest or newest first; with run_id: one run",
-    ask=runs,
-    answer=Run,
-    parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, *_FAMILY, _LAST, _RUN_ID, *PAGE),
-    is_paged=True,
+
+
+def _parameter(wanted: RowFilter) -> QueryParameter:
+    schema: Mapping[str, Any] = {"type": "boolean"} if wanted.is_flag else SOME_TEXT if wanted.is_some else TEXT
+    schema = {**schema, "enum": list(wanted.choices)} if wanted.choices else schema
+    return QueryParameter(wanted.name, wanted.meaning_over_http, schema)
+
+
+def _read(listed: RowList) -> Read:
+    return Read(
+        path=listed.path,
+        summary=listed.summary,
+        ask=partial(rows, listed),
+        answer=row_of(listed),
+        parameters=(*WINDOW, *map(_parameter, listed.filters), *PAGE),
+        is_paged=True,
+    )
+
+
+LISTED: Final = {listed.name: _read(listed) for listed in lists.LISTS}
+_RUNS: Final = LISTED["runs"]
+RUNS: Final = msgspec.structs.replace(
+    _RUNS,
+    summary=f"{_RUNS.summary}; with run_id: one run",
+    parameters=(*_RUNS.parameters, _RUN_ID),
     may_miss=True,
     instead=("run_id", RUN),
 )
 READS: Final = (
-    RUNS,
-    Read(
-        path="/api/v1/run-datasets",
-        summary="Datasets of the runs of a window",
-        ask=run_datasets,
-        answer=RunDataset,
-        parameters=(*WINDOW, *_JOB, *_DATASET, _STATUS, _DIRECTION, *PAGE),
-        is_paged=True,
-    ),
-    Read(
-        path="/api/v1/assertions",
-        summary="Assertions of a window",
-        ask=assertions,
-        answer=Assertion,
-        parameters=(*WINDOW, *_JOB, *_DATASET, _SUCCESS, *PAGE),
-        is_paged=True,
-    ),
-    Read(
-        path="/api/v1/tests",
-        summary="Tests of a window",
-        ask=tests,
-        answer=Test,
-        parameters=(*WINDOW, *_JOB, QueryParameter("status", "Status of the test, such as pass or fail"), *PAGE),
-        is_paged=True,
-    ),
-    Read(
-        path="/api/v1/events",
-        summary="Raw events of a window",
-        ask=events,
-        answer=EventRow,
-        parameters=(*WINDOW, *_JOB, QueryParameter("event_type", "Event type"), _CONTENT, *PAGE),
-        is_paged=True,
-    ),
-    Read(
-        path="/api/v1/jobs",
-        summary="Jobs seen in a window, with owners, tags, description and what came of the newest run",
-        ask=jobs,
-        answer=ListedJob,
-        parameters=(*WINDOW, _SEARCH, *_JOB, _LAST_STATUS, *PAGE),
-        is_paged=True,
-    ),
-    Read(
-        path="/api/v1/datasets",
-        summary="Datasets seen in a window, each once whatever names it has",
-        ask=datasets,
-        answer=ListedDataset,
-        parameters=(*WINDOW, _SEARCH, *_DATASET, *PAGE),
-        is_paged=True,
-    ),
+    *(LISTED | {"runs": RUNS}).values(),
     RUN,
     Read(path="/api/v1/summary", summary="Events of a window", ask=summary, answer=EventSummary, parameters=WINDOW),
     Read(path="/api/v1/status", summary="Rows, sizes and lags of the store", ask=status, answer=Status),
