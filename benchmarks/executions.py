@@ -27,7 +27,7 @@ from benchmarks.filled import END, fill, forget_statistics, vacuum
 from benchmarks.writers import create_store
 from lineagelog.analysis import analyses
 from lineagelog.read import Window
-from lineagelog.read.analyses import ask
+from lineagelog.read.analyses import Terms, ask
 from lineagelog.store import Database, open_engine
 
 SCHEMA: Final = "bench_executions"
@@ -199,7 +199,9 @@ def ask_all(url: str, connection: psycopg.Connection[Any], rounds: int) -> list[
                 values = {"dataset": "in_4", "dataset_namespace": "db"} if analysis.one_of else {}
                 used = postgres.seconds() + time.process_time()
                 clock = time.perf_counter()
-                answer = ask(Database(engine, SCHEMA), analysis, week, values, time_limit=timedelta(hours=1))
+                answer = ask(
+                    Database(engine, SCHEMA), analysis, week, values, terms=Terms(time_limit=timedelta(hours=1))
+                )
                 times[name].setdefault(state, []).append(time.perf_counter() - clock)
                 cpus[name].setdefault(state, []).append(postgres.seconds() + time.process_time() - used)
                 count = len(answer.findings)

@@ -79,7 +79,7 @@ def test_rules_change_what_counts(store: LogStore) -> None:
         ({"ignore": True}, 0),
     ):
         rules = read_rules([{"job": "tests/*", **rule}])
-        assert len(asking.ask(store.database, duration, period, rules=rules).findings) == count, rule
+        assert len(asking.ask(store.database, duration, period, terms=asking.Terms(rules)).findings) == count, rule
 
 
 @pytest.mark.parametrize(("rows", "change"), [(5000, "more rows"), (200, "fewer rows"), (0, "no rows")])

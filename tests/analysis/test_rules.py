@@ -10,7 +10,7 @@ import pytest
 from lineagelog.analysis import NO_RULES, Subject, SubjectRule, analysis_named, read_rules
 from lineagelog.analysis.rules import NO_RULE
 from lineagelog.errors import SettingsError
-from lineagelog.read.analyses import ask
+from lineagelog.read.analyses import Terms, ask
 from lineagelog.settings import load_settings
 
 from .support import dataset, day, load, run, window
@@ -75,7 +75,7 @@ def test_what_is_to_be_ignored_is_not_told(store: LogStore) -> None:
     drift, period = analysis_named("lineage_drift"), window(5, 10)
     assert len(ask(store.database, drift, period).findings) == 2
     rules = read_rules([{"job": "tests/lo*", "ignore": True}])
-    assert ask(store.database, drift, period, rules=rules).findings == ()
-    assert len(ask(store.database, drift, period, rules=rules.of_analysis("x")).findings) == 0
+    assert ask(store.database, drift, period, terms=Terms(rules)).findings == ()
+    assert len(ask(store.database, drift, period, terms=Terms(rules.of_analysis("x"))).findings) == 0
     others = read_rules([{"job": "tests/lo*", "ignore": True, "analyses": ["schema_drift"]}])
-    assert len(ask(store.database, drift, period, rules=others).findings) == 2
+    assert len(ask(store.database, drift, period, terms=Terms(others)).findings) == 2

@@ -122,7 +122,7 @@ def test_late_missing_and_overdue_runs_are_told(store: LogStore) -> None:
 
 def answer(store: LogStore, name: str, period: Window, *rules: dict[str, Any], as_of: datetime | None = None) -> Any:
     """All that an analysis tells, with rules."""
-    return asking.ask(store.database, analysis_named(name), period, rules=read_rules(rules), as_of=as_of)
+    return asking.ask(store.database, analysis_named(name), period, terms=asking.Terms(read_rules(rules)), as_of=as_of)
 
 
 def test_data_is_stale_by_its_schedule_or_by_what_was_promised(store: LogStore) -> None:

@@ -10,6 +10,7 @@ import pytest
 from lineagelog.analysis import analysis_named
 from lineagelog.analysis import place as joined
 from lineagelog.read import Window
+from lineagelog.read.analyses import Terms
 from lineagelog.report import ReportContent, Wanted, collect, page
 from lineagelog.report.model import JobStanding
 from lineagelog.report.source import usual_analyses
@@ -120,7 +121,7 @@ def test_an_empty_store_is_an_empty_report(store: LogStore) -> None:
 
 def test_what_takes_too_long_is_named_and_the_rest_is_there(shop: LogStore) -> None:
     """Every part is for itself."""
-    told = asked(shop, 33, 40, "late_run", time_limit=timedelta(milliseconds=1))
+    told = asked(shop, 33, 40, "late_run", terms=Terms(time_limit=timedelta(milliseconds=1)))
     assert any(each.startswith("late_run was stopped after 0.001 s") for each in told.stopped)
     assert any(each == "jobs could not be read within 0.001 s" for each in told.stopped)
     assert "could not be read in time" in page(told)

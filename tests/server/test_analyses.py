@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -14,6 +15,7 @@ import pytest
 
 from lineagelog.analysis import analyses
 from lineagelog.read import Reader
+from lineagelog.read.analyses import Terms
 from lineagelog.server import Limits, create_app
 from lineagelog.store.ledgers.tokens import Tokens
 from tests.analysis.support import dataset, day, run
@@ -146,7 +148,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("endless")
 def test_the_time_limit_is_503(serve: Serve) -> None:
     """It says which analysis, after how long, and what to do."""
-    answer = asked(serve(limits=Limits(analysis_time=0.2)), "lineage_drift")
+    answer = asked(serve(limits=Limits(analyses=Terms(time_limit=timedelta(seconds=0.2)))), "lineage_drift")
     assert (answer.status, answer.json["reason"]) == (503, "analysis_stopped")
     assert "lineage_drift was stopped after 0.2 s" in answer.json["message"]
     assert "analyse.time_limit" in answer.json["message"]
@@ -155,7 +157,9 @@ def test_the_time_limit_is_503(serve: Serve) -> None:
 @pytest.mark.usefixtures("endless")
 def test_an_analysis_may_take_longer_than_other_reads(serve: Serve) -> None:
     """Its own limit counts, not that of the wait for a database."""
-    answer = asked(serve(limits=Limits(analysis_time=2, answer_timeout=0.5)), "lineage_drift")
+    answer = asked(
+        serve(limits=Limits(analyses=Terms(time_limit=timedelta(seconds=2)), answer_timeout=0.5)), "lineage_drift"
+    )
     assert answer.json["reason"] == "analysis_stopped"
 
 

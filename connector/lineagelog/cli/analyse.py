@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import sys
 from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lineagelog.analysis import Result, analyses, analyses_named, parameters, read_rules
+from lineagelog.analysis import Result, analyses, analyses_named, parameters
 from lineagelog.errors import SettingsError
 
 from .asking import AskedSince, AskedUntil, AsOf, complete_name, severity_of
@@ -89,7 +89,7 @@ def _analyse(
     was expected, how it was judged, and the runs that prove it. Others give a table: properties of jobs or datasets.
     """
     from lineagelog.findings import Recorder
-    from lineagelog.read.analyses import ask
+    from lineagelog.read.analyses import ask, terms_of
     from lineagelog.read.period import parse_instant
 
     chosen = _chosen(names or [], every)
@@ -97,18 +97,17 @@ def _analyse(
     given = _given(chosen, values)
     form, window = form_of(json=json, csv=csv, parquet=parquet), window_of(since, until)
     clock = None if as_of is None else parse_instant(as_of, datetime.now(UTC))
-    limit = timedelta(seconds=session.settings.analyse.time_limit)
+    terms, answers = terms_of(session.settings.analyse), []
     if record and clock is not None:
         raise SettingsError("--record goes by the end of the window: leave --as-of out, or give --until")
-    rules, answers = read_rules(session.settings.analyse.rules), []
     with session.store() as store:
         tell_webhook = session.settings.notify.is_wanted
-        recorder = Recorder(store.database, rules=rules, time_limit=limit, tell=tell_webhook) if record else None
+        recorder = Recorder(store.database, terms, tell=tell_webhook) if record else None
         for analysis in chosen:
             own = given[analysis.name]
             with _working(analysis.name):
                 if recorder is None:
-                    answer = ask(store.database, analysis, window, own, as_of=clock, rules=rules, time_limit=limit)
+                    answer = ask(store.database, analysis, window, own, as_of=clock, terms=terms)
                 else:
                     answer, recorded = recorder.record(analysis, window, own)
             answers.append(answer)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
-from lineagelog.analysis import analysis_named, place, read_rules
+from lineagelog.analysis import analysis_named, place
 from lineagelog.errors import InputError, SettingsError
 from lineagelog.shown import counted
 
@@ -187,19 +187,15 @@ def _explain(
     """Show the evidence of a finding: its runs and their events. One that is not recorded is looked for anew."""
     from lineagelog.findings.evidence import evidence_of, found_anew
     from lineagelog.read import Reader
+    from lineagelog.read.analyses import terms_of
 
     key, window = _id(finding_id), window_of(since, until)
     chosen = None if analysis is None else analysis_named(analysis)
-    asked = session.settings.analyse
     with session.store() as store:
         reader = Reader(store.database)
         row = reader.finding(key)
-        limit, rules = timedelta(seconds=asked.time_limit), read_rules(asked.rules)
-        document = (
-            found_anew(store.database, key, window, chosen, rules=rules, time_limit=limit)
-            if row is None
-            else row.document
-        )
+        terms = terms_of(session.settings.analyse)
+        document = found_anew(store.database, key, window, chosen, terms=terms) if row is None else row.document
         if document is None:
             raise InputError(
                 f"finding {key} is not recorded, and no analysis that was asked tells it: give --analysis, and --since "

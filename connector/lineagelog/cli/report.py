@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lineagelog.analysis import analyses, analyses_named, read_rules
+from lineagelog.analysis import analyses, analyses_named
 from lineagelog.errors import SettingsError
 from lineagelog.shown import size
 
@@ -61,6 +61,7 @@ def _report(
     is stopped and named in the report.
     """
     from lineagelog.export.files import write_file
+    from lineagelog.read.analyses import terms_of
     from lineagelog.read.period import parse_instant
     from lineagelog.report import Wanted, collect, page
 
@@ -72,8 +73,7 @@ def _report(
         window=window,
         as_of=window.end if as_of is None else parse_instant(as_of, datetime.now(UTC)),
         analyses=chosen,
-        rules=read_rules(session.settings.analyse.rules),
-        time_limit=timedelta(seconds=session.settings.analyse.time_limit),
+        terms=terms_of(session.settings.analyse),
     )
     with session.store() as store, _working() as show:
         report = collect(store.database, wanted, show)

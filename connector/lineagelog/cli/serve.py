@@ -79,8 +79,8 @@ def _serve(
 
 
 def _serve_store(store: LogStore, settings: Settings, check: Check | None, targets: Sequence[ForwardTarget]) -> None:
-    from lineagelog.analysis import read_rules
     from lineagelog.read import Reader
+    from lineagelog.read.analyses import terms_of
     from lineagelog.server import HttpServer, Limits, create_app
     from lineagelog.store.ledgers.tokens import Tokens
 
@@ -92,8 +92,7 @@ def _serve_store(store: LogStore, settings: Settings, check: Check | None, targe
         max_waiting=settings.intake.queue,
         max_batch=settings.intake.batch,
         patience=_PATIENCE,
-        analysis_time=settings.analyse.time_limit,
-        analysis_rules=read_rules(settings.analyse.rules),
+        analyses=terms_of(settings.analyse),
     )
     database = store.database.with_own_pool(_READERS, _PATIENCE)
     with ExitStack() as stack:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from msgspec.structs import asdict
 
-from lineagelog.analysis import NO_RULES, Analysis, Rules, analyses
+from lineagelog.analysis import Analysis, analyses
 from lineagelog.postgres.database import Database
 from lineagelog.read import EventRow, Reader, Run, Window
-from lineagelog.read.analyses import TIME_LIMIT, ask
+from lineagelog.read.analyses import Terms, ask
 
 _RUN: Final = (
     *("job_namespace", "job_name", "outcome", "status", "start_time", "end_time", "duration"),
@@ -48,8 +47,7 @@ def found_anew(
     window: Window,
     chosen: Analysis[Any] | None = None,
     *,
-    rules: Rules = NO_RULES,
-    time_limit: timedelta = TIME_LIMIT,
+    terms: Terms = Terms(),  # noqa: B008  # frozen
 ) -> dict[str, Any] | None:
     """A finding that was not recorded, as its analysis tells it of a window; None if none of them tells it.
 
@@ -57,7 +55,7 @@ def found_anew(
     """
     own = [each for each in analyses().values() if not (each.needs_a_parameter or each.reads_events)]
     for analysis in own if chosen is None else [chosen]:
-        answer = ask(database, analysis, window, rules=rules, time_limit=time_limit)
+        answer = ask(database, analysis, window, terms=terms)
         for finding in answer.findings:
             if finding.finding_id == finding_id:
                 return finding.document

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any, Final
 
-from lineagelog.analysis import NO_RULES, Analysis, Rules
+from lineagelog.analysis import Analysis
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
-from lineagelog.read.analyses import TIME_LIMIT, Answer, ask, ask_new
+from lineagelog.read.analyses import Answer, Terms, ask, ask_new
 from lineagelog.store.ledgers.analysing import Analysing
 from lineagelog.store.ledgers.findings import AskedQuestion, Findings, Recorded, Recording, RunTold
 
@@ -20,19 +19,16 @@ _DEFAULTS: Final[Mapping[str, str]] = {}
 class Recorder:
     """Records into one store. With ``tell`` the webhook is to hear what is opened, reopened and closed."""
 
-    def __init__(
-        self, database: Database, *, rules: Rules = NO_RULES, time_limit: timedelta = TIME_LIMIT, tell: bool = False
-    ) -> None:
+    def __init__(self, database: Database, terms: Terms = Terms(), *, tell: bool = False) -> None:  # noqa: B008  # frozen
         self._database, self._findings, self._cursors = database, Findings(database), Analysing(database)
-        self._asked: dict[str, Any] = {"rules": rules, "time_limit": time_limit}
-        self._tell = tell
+        self._terms, self._tell = terms, tell
 
     def record(
         self, analysis: Analysis[Any], window: Window, values: Mapping[str, str] = _DEFAULTS
     ) -> tuple[Answer, Recorded]:
         """Ask, and keep what is told. Raises what `ask` raises; nothing is recorded then."""
         question = question_of(analysis, values)
-        return self._keep(question, window, lambda: ask(self._database, analysis, window, values, **self._asked))
+        return self._keep(question, window, lambda: ask(self._database, analysis, window, values, terms=self._terms))
 
     def record_new(self, analysis: Analysis[Any], window: Window) -> tuple[Answer, Recorded]:
         """As `record`; but an analysis that reads events reads those that arrived since the last time, and no other."""
@@ -41,7 +37,7 @@ class Recorder:
         arrived = self._cursors.unread(analysis.name)
 
         def answer() -> Answer:
-            told = ask_new(self._database, analysis, arrived, as_of=window.end, **self._asked).told
+            told = ask_new(self._database, analysis, arrived, as_of=window.end, terms=self._terms).told
             return Answer(analysis.name, window, told)
 
         kept = self._keep(question_of(analysis), window, answer, is_whole=False)

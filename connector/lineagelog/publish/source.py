@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from lineagelog.analysis import Analysis, read_rules
+from lineagelog.analysis import Analysis
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
-from lineagelog.read.analyses import ask
+from lineagelog.read.analyses import ask, terms_of
 from lineagelog.settings import Settings
 from lineagelog.store.ledgers.finding_rows import FindingRows
 
@@ -33,8 +33,8 @@ def wishes(
     as_of: datetime | None = None,
 ) -> list[PlanItem]:
     """What the analyses tell of the window, planned, and recorded findings. Raises what `ask` raises."""
-    rules, limit = read_rules(settings.analyse.rules), timedelta(seconds=settings.analyse.time_limit)
-    answers = [ask(database, analysis, window, as_of=as_of, rules=rules, time_limit=limit) for analysis in analyses]
+    terms = terms_of(settings.analyse)
+    answers = [ask(database, analysis, window, as_of=as_of, terms=terms) for analysis in analyses]
     documents = with_recorded(database, [answer.document for answer in answers], window)
     return plan(documents, incidents=settings.egeria.incidents)
 

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from msgspec import Struct, convert
 
-from lineagelog.analysis import NO_RULES, Analysis, Arrived, Finding, Given, Joins, Judgement, Rules
+from lineagelog.analysis import NO_RULES, Analysis, Arrived, Finding, Given, Joins, Judgement, Rules, read_rules
 from lineagelog.errors import AnalysisStopped, InputError
 from lineagelog.postgres.database import Database
 from lineagelog.resources import sql_text
+from lineagelog.settings import AnalyseSettings
 
 from .rows import Window
 from .script import Stop, raw_events, run_script
@@ -53,6 +54,25 @@ class Answer(Struct, frozen=True):
         }
 
 
+class Terms(Struct, frozen=True):
+    """On which terms analyses are asked."""
+
+    rules: Rules = NO_RULES
+    """What the settings say of single jobs and datasets."""
+    time_limit: timedelta = TIME_LIMIT
+    """Of each."""
+    stop: Stop | None = None
+    """Ends it before."""
+
+
+def terms_of(settings: AnalyseSettings) -> Terms:
+    """Those of the settings. Raises SettingsError for rules that are none."""
+    return Terms(read_rules(settings.rules), timedelta(seconds=settings.time_limit))
+
+
+_USUAL: Final = Terms()
+
+
 def ask(
     database: Database,
     analysis: Analysis[Any],
@@ -60,27 +80,24 @@ def ask(
     values: Mapping[str, str] | None = None,
     *,
     as_of: datetime | None = None,
-    rules: Rules = NO_RULES,
-    time_limit: timedelta = TIME_LIMIT,
-    stop: Stop | None = None,
+    terms: Terms = _USUAL,
 ) -> Answer:
     """Ask a question about a window of the log.
 
     ``values`` by the names of the analysis' parameters; the others have their defaults. ``as_of`` is the clock by which
-    something is late, the window's end by default; ``rules`` are what the settings say of single jobs and datasets.
-    Raises InputError for a parameter that the analysis does not have
-    and for a value that it cannot use, AnalysisStopped after the time limit or by ``stop``, StoreUnavailable and
-    StoreNotCreated.
+    something is late, the window's end by default. Raises InputError for a parameter that the analysis does not have
+    and for a value that it cannot use, AnalysisStopped after the time limit or by the terms' ``stop``, StoreUnavailable
+    and StoreNotCreated.
     """
     if analysis.is_as_of_its_end and as_of not in (None, window.end):
         raise InputError(f"as_of of {analysis.name} is the end of the window, as Egeria has it, and no other time")
-    given = _given(analysis, window, values, as_of=as_of, rules=rules)
-    return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, time_limit, stop))
+    given = _given(analysis, window, values, as_of=as_of, rules=terms.rules)
+    return Answer(analysis.name, window, _judged(database, analysis, given, EVERYTHING, terms))
 
 
 @contextmanager
 def looked_at[Row: Struct](
-    database: Database, analysis: Analysis[Row], window: Window, *, time_limit: timedelta = TIME_LIMIT
+    database: Database, analysis: Analysis[Row], window: Window, terms: Terms = _USUAL
 ) -> Iterator[Iterable[Row]]:
     """The rows that an analysis judges, with its defaults: what a drawing shows beside its findings.
 
@@ -88,7 +105,7 @@ def looked_at[Row: Struct](
     """
     given = _given(analysis, window, {})
     with (
-        _limited(analysis, time_limit) as settings,
+        _limited(analysis, terms.time_limit) as settings,
         _rows(database, analysis, given, EVERYTHING, settings, Stop()) as rows,
     ):
         yield rows
@@ -100,8 +117,7 @@ def ask_new(
     arrived: Arrived,
     *,
     as_of: datetime,
-    rules: Rules = NO_RULES,
-    time_limit: timedelta = TIME_LIMIT,
+    terms: Terms = _USUAL,
 ) -> Answer:
     """As `ask`, of an analysis that reads events: of those that arrived, whatever their time.
 
@@ -109,9 +125,9 @@ def ask_new(
     """
     if not analysis.reads_events:
         raise InputError(f"{analysis.name} reads the digest, which does not tell what is new")
-    own = rules.of_analysis(analysis.name)
+    own = terms.rules.of_analysis(analysis.name)
     given = Given(start=ALWAYS.start, end=ALWAYS.end, as_of=as_of, values=analysis.values({}), rules=own)
-    return Answer(analysis.name, ALWAYS, _judged(database, analysis, given, arrived, time_limit))
+    return Answer(analysis.name, ALWAYS, _judged(database, analysis, given, arrived, terms))
 
 
 def _given(
@@ -136,12 +152,11 @@ def _judged(
     analysis: Analysis[Any],
     given: Given,
     arrived: Arrived,
-    time_limit: timedelta,
-    stop: Stop | None = None,
+    terms: Terms,
 ) -> Judgement:
     with (
-        _limited(analysis, time_limit) as settings,
-        _rows(database, analysis, given, arrived, settings, stop or Stop()) as rows,
+        _limited(analysis, terms.time_limit) as settings,
+        _rows(database, analysis, given, arrived, settings, terms.stop or Stop()) as rows,
     ):
         return analysis.judge(rows, given)
 

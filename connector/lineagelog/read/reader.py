@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from lineagelog.analysis import NO_RULES, Analysis, Rules
+from lineagelog.analysis import Analysis
 from lineagelog.event.canonical import name_key
 from lineagelog.event.run_ids import stored_run_id
 from lineagelog.postgres.database import Database
@@ -37,7 +37,7 @@ from lineagelog.store.definition.version import keep_to_version
 from lineagelog.store.ledgers.finding_rows import FindingFilter, FindingRow, FindingRows
 
 from . import conditions, making
-from .analyses import TIME_LIMIT, Answer, ask
+from .analyses import Answer, Terms, ask
 from .bound import Bound
 from .catalogue.datasets import datasets
 from .catalogue.jobs import jobs
@@ -308,12 +308,10 @@ class Reader:
         values: Mapping[str, str],
         *,
         as_of: datetime | None = None,
-        rules: Rules = NO_RULES,
-        time_limit: timedelta = TIME_LIMIT,
-        stop: Stop | None = None,
+        terms: Terms = Terms(),  # noqa: B008  # frozen
     ) -> Answer:
         """What an analysis says of a window; `read.analyses.ask` says how, and what it raises."""
-        return ask(self._database, analysis, window, values, as_of=as_of, rules=rules, time_limit=time_limit, stop=stop)
+        return ask(self._database, analysis, window, values, as_of=as_of, terms=terms)
 
     def findings(self, wanted: FindingFilter, *, reverse: bool = False) -> Listing[FindingRow]:
         """What recorded runs of analyses found, seen longest ago first."""

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from msgspec import Struct, convert
 
-from lineagelog.analysis import NO_RULES, Analysis, Finding, Result, Rules, Severity, analyses, analysis_named, place
+from lineagelog.analysis import Analysis, Finding, Result, Severity, analyses, analysis_named, place
 from lineagelog.errors import AnalysisStopped
 from lineagelog.postgres.database import Database
 from lineagelog.read import Window
-from lineagelog.read.analyses import TIME_LIMIT, ask, looked_at
+from lineagelog.read.analyses import Terms, ask, looked_at
 from lineagelog.read.script import run_script, text_array
 from lineagelog.resources import sql_text
 
@@ -48,9 +48,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     window: Window
     as_of: datetime
     analyses: Sequence[Analysis[Any]]
-    rules: Rules = NO_RULES
-    time_limit: timedelta = TIME_LIMIT
-    """Of each analysis, and of each thing else that is read."""
+    terms: Terms = Terms()
+    """The time limit is of each thing else that is read, too."""
 
 
 def usual_analyses() -> list[Analysis[Any]]:
@@ -80,7 +79,7 @@ class _Reading:
 
     def rows[Row: Struct](self, script: str, row: type[Row], what: str, **variables: str) -> list[Row]:
         """The rows of a file of `sql/report`."""
-        window, limit = self.wanted.window, self.wanted.time_limit
+        window, limit = self.wanted.window, self.wanted.terms.time_limit
         values = {"from": window.start.isoformat(), "to": window.end.isoformat(), **variables}
         settings = {"statement_timeout": f"{limit // timedelta(milliseconds=1)}ms", "jit": "off", "work_mem": "64MB"}
         try:
@@ -110,9 +109,9 @@ def collect(database: Database, wanted: Wanted, tell: Callable[[str], object] = 
     volumes, volumes_known = list[VolumeLine](), 0
     with (
         reading.part("volumes"),
-        looked_at(database, analysis_named("volume_anomaly"), wanted.window, time_limit=wanted.time_limit) as rows,
+        looked_at(database, analysis_named("volume_anomaly"), wanted.window, wanted.terms) as rows,
     ):
-        volumes, volumes_known = drawn(rows, told_of(findings), start, wanted.rules)
+        volumes, volumes_known = drawn(rows, told_of(findings), start, wanted.terms.rules)
     return ReportContent(
         title=wanted.title,
         start=None if wanted.window.is_open else wanted.window.start,
@@ -146,8 +145,7 @@ def _findings(reading: _Reading) -> tuple[list[Finding], int]:
                 each,
                 wanted.window,
                 as_of=None if each.is_as_of_its_end else wanted.as_of,
-                rules=wanted.rules,
-                time_limit=wanted.time_limit,
+                terms=wanted.terms,
             )
             found += answer.findings
             insufficient += answer.told.insufficient
@@ -201,14 +199,14 @@ class _Suspect(Struct, frozen=True):
 def _blast(reading: _Reading, suspects: Sequence[_Suspect]) -> Blast | None:
     """Of the worst suspects, the one that reaches most."""
     found: list[Blast] = []
-    window, limit = reading.wanted.window, reading.wanted.time_limit
+    window, terms = reading.wanted.window, reading.wanted.terms
     apart: dict[tuple[str, ...], _Suspect] = {}
     for each in suspects:
         apart.setdefault(tuple(each.values.values()), each)
     for each in list(apart.values())[:_TRIED]:
         with reading.part("blast radius"):
             since = Window(min(each.since, window.end), window.end)
-            told = ask(reading.database, analysis_named("blast_radius"), since, each.values, time_limit=limit).findings
+            told = ask(reading.database, analysis_named("blast_radius"), since, each.values, terms=terms).findings
             found.append(Blast(each.why, [_step(one) for one in told]))
     return max((each for each in found if each.steps), key=lambda each: len(each.steps), default=None)
 

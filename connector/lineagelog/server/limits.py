@@ -6,12 +6,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from lineagelog.analysis import NO_RULES, Rules
 from lineagelog.intake import MAX_EVENT, MAX_REQUEST
 from lineagelog.intake.door import MAX_VALUES
 from lineagelog.intake.framing import MAX_EVENTS
 from lineagelog.intake.group import MAX_BATCH, MAX_WAITING, MAX_WAITING_BYTES
-from lineagelog.read.analyses import TIME_LIMIT
+from lineagelog.read.analyses import Terms
 
 HEAD_BYTES: Final = 64 * 1024
 """Most bytes of a request's line and headers."""
@@ -45,11 +44,14 @@ class Limits(Struct, frozen=True):
     """How long a request waits for the database before that is asked whether it lives; if not, it gets 503."""
     answer_timeout: float = 120.0
     """How long it waits for one that lives (503)."""
-    analysis_time: float = TIME_LIMIT.total_seconds()
-    """How long an analysis may take (503)."""
-    analysis_rules: Rules = NO_RULES
-    """What the settings say of single jobs and datasets."""
+    analyses: Terms = Terms()
+    """On which terms analyses are asked: how long one may take (503), and what the settings say of single jobs."""
     keep_alive: int = 75
     """How long an idle connection stays open."""
     max_page: int = 1000
     """Rows of one page of a read."""
+
+    @property
+    def analysis_seconds(self) -> float:
+        """How long an analysis is waited for at all."""
+        return self.analyses.time_limit.total_seconds() + self.answer_timeout

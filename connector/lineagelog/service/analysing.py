@@ -11,13 +11,13 @@ from typing import Final
 
 import structlog
 
-from lineagelog.analysis import read_rules
 from lineagelog.backoff import pause_after
 from lineagelog.errors import LineageLogError, StoreUnavailable
 from lineagelog.findings import Recorder
 from lineagelog.findings.schedule import Scheduled, read_schedule, window_before
 from lineagelog.metrics import Sample
 from lineagelog.postgres.database import Database
+from lineagelog.read.analyses import terms_of
 from lineagelog.settings import Settings
 from lineagelog.store.ledgers.finding_rows import FindingRows
 
@@ -85,12 +85,7 @@ class AnalyseTask:
     def __init__(self, database: Database, settings: Settings) -> None:
         asked = settings.analyse
         self.analyses = [ScheduledAnalysis(each) for each in read_schedule(asked.schedule)]
-        self._recorder = Recorder(
-            database,
-            rules=read_rules(asked.rules),
-            time_limit=timedelta(seconds=asked.time_limit),
-            tell=settings.notify.is_wanted,
-        )
+        self._recorder = Recorder(database, terms_of(asked), tell=settings.notify.is_wanted)
         self._rows, self._length = FindingRows(database), asked.window
         self.open: Counter[tuple[str, str]] = Counter()
         """Open findings by analysis and severity, when the last analysis was recorded here."""

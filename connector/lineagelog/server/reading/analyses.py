@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lineagelog.analysis import Analysis, Finding, Parameter, SubjectResult, analyses
 from lineagelog.errors import AnalysisStopped, InputError
@@ -89,11 +90,9 @@ def _ask(analysis: Analysis[Any], reader: Reader, query: Query, grant: Grant) ->
     now = datetime.now(UTC)
     window, as_of = query.window(now, _SINCE), query.instant("as_of", now, parse_instant)
     values = {each.name: _value(each, query) for each in analysis.parameters if each.name in query}
-    limit = timedelta(seconds=query.limits.analysis_time)
+    terms = replace(query.limits.analyses, stop=query.stop)
     try:
-        return reader.ask(
-            analysis, window, values, as_of=as_of, rules=query.limits.analysis_rules, time_limit=limit, stop=query.stop
-        ).document
+        return reader.ask(analysis, window, values, as_of=as_of, terms=terms).document
     except InputError as problem:  # of several parameters together
         name = analysis.one_of[0] if analysis.one_of else "as_of" if analysis.is_as_of_its_end else None
         raise Refusal(400, "bad_parameter", str(problem), parameter=name) from None

@@ -169,7 +169,7 @@ class Reading:
         """The answer; where nobody waits for it any more, the database is told to stop."""
         await self._waits.wait(asyncio.ensure_future(self._analysing.acquire()))
         try:
-            return await self._in_thread(read, query, grant, self._limits.analysis_time + self._limits.answer_timeout)
+            return await self._in_thread(read, query, grant, self._limits.analysis_seconds)
         except (asyncio.CancelledError, Refusal):
             with contextlib.suppress(RuntimeError):  # the threads of a stopping server are ended
                 self._looks.submit(query.stop.now)
