@@ -76,7 +76,7 @@ $(PYEGERIA)/.installed: config/pyegeria.txt | setup
 	@touch $@
 
 test: check built ## what must pass, in minutes
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 4 --dist loadfile
 
 test-long: built pyegeria ## what must pass, too, and takes longer: kills, rebalances, attacks on the memory, Spark, many examples
 	LINEAGELOG_EXAMPLES=$${LINEAGELOG_EXAMPLES:-50} $(BIN)/python -m pytest -q -n 2 --dist loadfile -m '(long or hypothesis) and not soak'

@@ -26,6 +26,7 @@ def found_in(new_database: NewDatabase, seeds: tuple[int, ...], jobs: int, times
     return tallies
 
 
+@pytest.mark.long
 def test_a_few_planted_effects_are_found(new_database: NewDatabase) -> None:
     """Each kind twice among forty jobs: at most one of them is missed, and at most one finding is wrong."""
     for name, tally in found_in(new_database, (5,), 40, 2).items():

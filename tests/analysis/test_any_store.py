@@ -68,6 +68,7 @@ def test_a_store_without_anything_and_one_with_one_run(store: LogStore) -> None:
     assert [name for name, each in told.items() if each["findings"]] == []
 
 
+@pytest.mark.long
 def test_oddities_are_answered_alike_for_all(store: LogStore, store_url: str) -> None:
     """By a role that may only read, in another time zone and style of dates; with rows that lie in another order."""
     load_oddities(store)

@@ -53,6 +53,7 @@ def test_sizes_are_those_of_the_measurements(usual: list[bytes]) -> None:
     assert sizes[-1] < 20_000
 
 
+@pytest.mark.long
 def test_mix_is_that_of_the_measurements(usual_events: list[dict[str, Any]]) -> None:
     """About 13,227 runs of 200 jobs and 3.24 datasets per event, with every way a run can end or not end."""
     events = usual_events
@@ -128,6 +129,7 @@ def test_disorder_delays_without_losing() -> None:
     assert max(delays) <= 100
 
 
+@pytest.mark.long
 def test_heartbeats_are_running_events_of_every_run() -> None:
     """Each finished run has the asked number of RUNNING events (a Spark run at most one more)."""
     running: Counter[str] = Counter()

@@ -14,6 +14,7 @@ README = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 NAMED = [*sorted(set(re.findall(r"python -m (benchmarks\.\w+)", README))), "benchmarks.__main__"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", NAMED)
 def test_it_imports_all_that_it_needs(module: str) -> None:
     """In a process of its own, as it is run."""

@@ -66,6 +66,7 @@ def test_statistics_are_forgotten_and_nothing_brings_them_back(filled: psycopg.C
     assert filled.execute(known, [executions.SCHEMA]).fetchone() == (0,)
 
 
+@pytest.mark.long
 def test_it_prints_both_tables_and_finds_what_was_planted(
     database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,6 +103,7 @@ def test_what_cannot_be_asked_is_said(drifted: Callable[..., Ran], arguments: tu
     assert refused.err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_all_of_the_log_and_parquet(drifted: Callable[..., Ran], tmp_path: Path) -> None:
     """`--since all` has no start; Parquet goes to where the output is redirected."""
     document = drifted("analyse", "lineage_drift", "--since", "all", "--until", "2026-03-12", "--json").json

@@ -9,6 +9,8 @@ import shlex
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.support import PATIENCE, encode, event, run_process, serve_process, wait_until
 
 
@@ -20,6 +22,7 @@ def _post(port: str, body: bytes) -> int:
     return status
 
 
+@pytest.mark.long
 def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     """Without --database: serve makes everything, a second command shares it, SIGTERM ends it all."""
     with serve_process(LINEAGELOG_DATA_DIR=str(data_dir)) as (process, port, said):
@@ -39,6 +42,7 @@ def test_serve_on_the_database_of_our_own(data_dir: Path) -> None:
     assert again.out.startswith("read 2 stored 1 duplicate 1 ")
 
 
+@pytest.mark.long
 def test_serve_starts_its_database_again(data_dir: Path) -> None:
     """The database of our own is killed under the server: it comes back by itself, with all that was acknowledged."""
     lock_file = data_dir / "cluster" / "postmaster.pid"
@@ -70,6 +74,7 @@ def test_serve_stops_on_ctrl_c(database_url: str) -> None:
     assert not text.startswith("{")
 
 
+@pytest.mark.long
 def test_serve_refuses_what_it_cannot_do(database_url: str, tmp_path: Path) -> None:
     """A port in use, an address open to others without a token, TLS files that are not there: one line, exit code 2."""
     with serve_process("--database", database_url) as (_, port, _):
@@ -82,6 +87,7 @@ def test_serve_refuses_what_it_cannot_do(database_url: str, tmp_path: Path) -> N
     assert (ran.code, missing in ran.err) == (2, True)
 
 
+@pytest.mark.long
 def test_a_token_closes_the_server(database_url: str) -> None:
     """Once there is a token nobody posts without it; the token that `tokens create` prints opens."""
     run_process("store", "init", "--database", database_url)

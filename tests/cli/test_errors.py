@@ -140,6 +140,7 @@ def test_a_defect_is_one_line_unless_debugging(monkeypatch: pytest.MonkeyPatch) 
     assert "Traceback" in run_here("status").err
 
 
+@pytest.mark.long
 def test_a_reader_that_has_enough(database_url: str) -> None:
     """`lineagelog list … | head` ends quietly when the pipe is closed."""
     run_process("load", "-", "--database", database_url, stdin=encode(*[event(f"r{n}") for n in range(3000)]))
@@ -155,11 +156,13 @@ def test_a_reader_that_has_enough(database_url: str) -> None:
     assert process.wait(PATIENCE) == 141
 
 
+@pytest.mark.long
 def test_no_traceback_from_the_process() -> None:
     """The installed command behaves so, too."""
     _one_line(run_process("status", "--database", NOWHERE))
 
 
+@pytest.mark.long
 def test_help_needs_no_database_libraries() -> None:
     """`--help` is quick because it imports neither SQLAlchemy nor pydantic nor the server."""
     code = (
@@ -174,6 +177,7 @@ def test_help_needs_no_database_libraries() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [["--version"], ["list", "runs"], ["analyse", "lineage_drift"]])
 def test_only_serve_needs_the_server(arguments: list[str], store_url: str) -> None:
     """Commands that read the store import neither the framework nor the server below it."""

@@ -68,6 +68,7 @@ def _check(ran: Ran, line: object) -> None:
     assert ran.code != 2 or ran.err.count("\n") == 1, (line, ran)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if type(value) is tuple else ""
 )

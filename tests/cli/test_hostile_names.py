@@ -115,6 +115,7 @@ def on_terminal(arguments: tuple[str, ...], folder: Path) -> str:
     return b"".join(parts).decode()
 
 
+@pytest.mark.long
 def test_into_a_pipe(filled: Callable[..., Ran]) -> None:
     """Tables, CSV, facts, explanations, errors: escapes for people, and no credential."""
     for arguments in COMMANDS:
@@ -129,6 +130,7 @@ def test_into_a_pipe(filled: Callable[..., Ran]) -> None:
     assert r"boom \x1b[8mhidden password=***" in filled("show", FAILED["run"]["runId"]).out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", ON_TERMINAL)
 def test_on_a_terminal(filled: Callable[..., Ran], arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Nothing but the table's own styles."""

@@ -49,6 +49,7 @@ def test_a_folder_is_loaded_once_however_often(run: Run) -> None:
     assert "passed over 2 files" in first.err
 
 
+@pytest.mark.long
 def test_a_pipe_in_a_folder_is_passed_over(run: Run, tmp_path: Path) -> None:
     """A folder's named pipe, which nobody may ever write to, does not stop the load; a dangling link is named."""
     os.mkfifo(tmp_path / "a.ndjson")
@@ -60,6 +61,7 @@ def test_a_pipe_in_a_folder_is_passed_over(run: Run, tmp_path: Path) -> None:
     assert "b.ndjson: no such file" in ran.err
 
 
+@pytest.mark.long
 def test_a_full_device_and_a_closed_stdin(run: Run) -> None:
     """One line each, exit code 2."""
     run("load", str(ROOT / "examples"))

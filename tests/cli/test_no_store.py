@@ -55,6 +55,7 @@ def test_the_doctor_reports_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_reading_makes_no_tables(data_dir: Path) -> None:
     """Once there is a store it is read; a schema that is not in it is not made by looking for it."""
     here = {"LINEAGELOG_DATA_DIR": str(data_dir)}
@@ -65,6 +66,7 @@ def test_reading_makes_no_tables(data_dir: Path) -> None:
     assert [row["run_id"] for row in run_process("list", "runs", "--json", **here).rows] == ["r1"]
 
 
+@pytest.mark.long
 def test_a_token_begins_a_store(data_dir: Path) -> None:
     """`serve --host` wants one first: making it needs no store from before."""
     here = {"LINEAGELOG_DATA_DIR": str(data_dir)}

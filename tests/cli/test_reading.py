@@ -30,6 +30,7 @@ def day(run: Run) -> Run:
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("what", "count"), [("runs", 38), ("run-datasets", 65), ("assertions", 10), ("tests", 10), ("events", 90)]
 )
@@ -45,6 +46,7 @@ def test_lists_in_every_form(day: Run, what: str, count: int) -> None:
     assert set(table[0]) <= set(rows[0])
 
 
+@pytest.mark.long
 def test_filters(day: Run) -> None:
     """Window, job, namespace, dataset, status, direction and limit narrow a list."""
 

@@ -48,6 +48,7 @@ def test_what_cannot_be_is_said_in_one_line(run: Callable[..., Ran], arguments: 
     assert says in refused.err
 
 
+@pytest.mark.long
 def test_a_report_of_what_was_stopped_is_written(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

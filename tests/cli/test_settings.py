@@ -140,6 +140,7 @@ def test_config_prints_what_the_file_would_say(tmp_path: Path, monkeypatch: pyte
     assert template_text() == run_here("config", "--template").out
 
 
+@pytest.mark.long
 def test_the_password_comes_from_a_file(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """database_password_file is put into the URL, any characters; mistakes are told in one line."""
     file = tmp_path / "password"

@@ -92,6 +92,7 @@ def reference_hash(data: bytes) -> bytes | None:
 # --- scanning -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @given(JSON_TEXT.map(lambda text: b'{"a":' + text.encode("utf-8", "surrogatepass") + b"}"))
 def test_canonical_text_of_any_object_is_that_of_the_reference(forms: Any, data: bytes) -> None:
     """Whatever the spelling, the compiled form gives the reference's text or none at all."""

@@ -63,6 +63,7 @@ def test_the_queries_of_the_views_run(store: LogStore, store_url: str) -> None:
             connection.execute(query.encode())
 
 
+@pytest.mark.long
 def test_the_readme_works(database_url: str) -> None:
     """The curl line is answered as the README says, and what it says to look at shows the run."""
     curl, look, *_ = _blocks(README, "sh")
@@ -97,6 +98,7 @@ def test_the_readmes_settings_are_what_the_clients_read(tmp_path: Path, monkeypa
     assert OpenLineageClient().transport.config.auth.get_bearer() == "Bearer llg_..."
 
 
+@pytest.mark.long
 def test_the_readme_looks_at_the_examples(database_url: str) -> None:
     """Each command under "Load files and look around" works on the example day and shows something."""
     (block,) = [block for block in _blocks(README, "sh") if "lineagelog load examples/" in block]
@@ -114,6 +116,7 @@ def test_the_readme_looks_at_the_examples(database_url: str) -> None:
             assert len(done.stdout.splitlines()) > 1, line
 
 
+@pytest.mark.long
 def test_the_readmes_exports_work(tmp_path: Path, database_url: str) -> None:
     """The spec that it prints, and a pipeline of our own under the names it uses: each command writes events."""
     (spec,) = _blocks(README, "satsuma")
@@ -133,6 +136,7 @@ def test_the_readmes_exports_work(tmp_path: Path, database_url: str) -> None:
     assert "daily-revenue" in run_process("list", "runs", "--database", database_url).out
 
 
+@pytest.mark.long
 def test_the_readme_forwards(tmp_path: Path, database_url: str) -> None:
     """Its section of the settings is a target; its commands forward to it, here to a file."""
     (section,) = _blocks(README, "toml")
@@ -188,6 +192,7 @@ def roles(database_url: str) -> Iterator[str]:
             connection.execute(f"DROP ROLE {role}".encode())
 
 
+@pytest.mark.long
 def test_the_roles_of_the_runbook(roles: str, tmp_path: Path) -> None:
     """The GRANT statements as printed: owner, writer, reader, forwarder, publisher may do their work, and no more."""
 

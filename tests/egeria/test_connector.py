@@ -166,6 +166,7 @@ def connections(url: str) -> int:
     return int(row[0])
 
 
+@pytest.mark.long
 def test_a_successor_takes_what_still_comes_for_the_instance_before(connectors: Connectors, database_url: str) -> None:
     """After n restarts there is one pool and one drainer; an event on its way from an old instance is stored once, in
     the new place."""
@@ -191,6 +192,7 @@ def test_a_successor_takes_what_still_comes_for_the_instance_before(connectors: 
     assert (state.starts, state.counts["stored"], state.is_up) == (6, 12, True)
 
 
+@pytest.mark.long
 def test_the_spool_of_the_instance_before_is_drained(
     connectors: Connectors, own_postgres: EmbeddedPostgres, database_url: str
 ) -> None:
@@ -213,6 +215,7 @@ def test_the_spool_of_the_instance_before_is_drained(
     assert (state.counts["stored"], state.counts["spooled"], state.spool_bytes) == (2, 0, 0)
 
 
+@pytest.mark.long
 def test_a_disconnected_connector_drains_its_spool(connectors: Connectors, own_postgres: EmbeddedPostgres) -> None:
     """Also where the daemon disconnects: what was acknowledged does not lie there until the process starts anew."""
     call(connectors, "initialize", name="log", address=own_postgres.url)

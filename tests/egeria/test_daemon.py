@@ -154,6 +154,7 @@ def test_another_listeners_trouble_is_not_ours(shared: tuple[Daemon, str]) -> No
     assert rows(url, "SELECT count(*) FROM openlineage.ol_event WHERE run_id = 'beside'") == [(1,)]
 
 
+@pytest.mark.long
 def test_metrics_are_served(platforms: Path, tmp_path: Path, database_url: str) -> None:
     """On a port of their own, as `consume` has them."""
     with daemon(tmp_path, [connector(database_url)], "--metrics-port", "0") as running:
@@ -178,6 +179,7 @@ def test_connectors_with_schemas_of_their_own(platforms: Path, tmp_path: Path, d
     assert (count(database_url, "one"), count(database_url, "two words")) == (203, 203)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", PROVIDERS)
 def test_a_connector_is_restarted(
     platforms: Path, tmp_path: Path, new_database: NewDatabase, database_url: str, era: str
@@ -221,6 +223,7 @@ def test_a_refused_start_is_an_exception_of_egerias(platforms: Path, tmp_path: P
     assert count(database_url) == 2
 
 
+@pytest.mark.long
 def test_many_threads_share_transactions(platforms: Path, tmp_path: Path, database_url: str) -> None:
     """Where the platform publishes from several threads at once, batches form by themselves."""
     with daemon(tmp_path, [connector(database_url)], synchronized=False) as running:
@@ -231,6 +234,7 @@ def test_many_threads_share_transactions(platforms: Path, tmp_path: Path, databa
     assert rows(database_url, transactions)[0][0] < 400
 
 
+@pytest.mark.long
 def test_the_database_goes_and_comes_back(platforms: Path, tmp_path: Path, own_postgres: EmbeddedPostgres) -> None:
     """Egeria goes on: events are spooled and stored later, the audit log tells both."""
     url = own_postgres.url
@@ -286,6 +290,7 @@ def test_without_an_endpoint_the_settings_database_is_used(platforms: Path, tmp_
     assert count(database_url, "mine") == 1
 
 
+@pytest.mark.long
 def test_a_database_that_freezes_does_not_hold_up_egeria(
     platforms: Path, tmp_path: Path, own_postgres: EmbeddedPostgres
 ) -> None:

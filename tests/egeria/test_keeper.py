@@ -48,6 +48,7 @@ def real_keeper(url: str, folder: Path, *, wait: float) -> tuple[Keeper, LogStor
     return keeper, store
 
 
+@pytest.mark.long
 def test_a_database_that_goes_and_comes_back(
     own_postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_database_that_goes_and_comes_back(
     store.engine.dispose()
 
 
+@pytest.mark.long
 def test_a_start_without_a_database(own_postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     """The connector starts, spools, and makes the tables when the database comes."""
     own_postgres.release()

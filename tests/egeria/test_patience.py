@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lineagelog.egeria.patience import Seldom
 
 
+@pytest.mark.long
 def test_the_first_goes_through_and_then_one_in_a_while() -> None:
     """What is held back is counted with the next that goes through."""
     now = [100.0]

@@ -94,6 +94,7 @@ def _platform(era: str, tmp_path: Path, connection: dict[str, Any]) -> dict[str,
     return dict(made["connectorType"])
 
 
+@pytest.mark.long
 def test_connector_of_egeria_4_is_made_from_its_connection(tmp_path: Path) -> None:
     """The real ConnectorBroker finds the provider, which recognises every property that the file sets."""
     (connector,) = _read(FOLDER / "4.3" / "lineagelog-connector.json")["integrationConnectorConfigs"]

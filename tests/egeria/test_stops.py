@@ -130,6 +130,7 @@ def spooled_bytes(folder: Path) -> int:
     return sum(Spool(each).stats().waiting_bytes for each in (folder / "spool").glob("*"))
 
 
+@pytest.mark.long
 def test_the_platforms_own_exit_is_an_end(deliverer: Path, tmp_path: Path, store_url: str) -> None:
     """System.exit inside the platform: ours is closed first, the exit code is the platform's."""
     with deliver(tmp_path, deliverer, store_url, 50, "7") as running:
@@ -148,6 +149,7 @@ def test_a_platform_that_ends_is_an_end(deliverer: Path, tmp_path: Path, store_u
     assert running.logs("stop")[0]["cause"] == "the platform ended"
 
 
+@pytest.mark.long
 def test_ctrl_c_is_a_stop(deliverer: Path, tmp_path: Path, store_url: str) -> None:
     """As SIGTERM is one; Java's signal for a thread dump is none."""
     with deliver(tmp_path, deliverer, store_url, MANY) as running:
@@ -197,6 +199,7 @@ def test_memory_that_the_platform_lacks_for_a_while_ends_nobody(
     assert "java.lang.OutOfMemoryError" in {line.get("error") for line in running.logs()}
 
 
+@pytest.mark.long
 def test_the_embedded_database_stops_with_the_daemon(platforms: Path, data_dir: Path, tmp_path: Path) -> None:
     """No endpoint and no --database: the daemon's own PostgreSQL is started for the connector, and ends before the
     process does."""
@@ -224,6 +227,7 @@ while True:
 """
 
 
+@pytest.mark.long
 def test_a_main_thread_that_is_stuck_does_not_hold_up_the_end() -> None:
     """Python handles signals on its main thread only; should that hang in Java, the process ends all the same."""
     done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=PATIENCE)

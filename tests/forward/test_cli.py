@@ -35,6 +35,7 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return write
 
 
+@pytest.mark.long
 def test_forward_status_and_parked(log: LogStore, run: Run, configure: Callable[[str], None]) -> None:
     """Exit code 1 where something is parked; parked events are listed, tried again, skipped."""
     store_all(log, [event(number) for number in range(4)])
@@ -68,6 +69,7 @@ def test_forward_status_and_parked(log: LogStore, run: Run, configure: Callable[
     assert len(run("forward", "parked", "list", "--state", "all", "--json").rows) == 2
 
 
+@pytest.mark.long
 def test_dry_run_and_range(log: LogStore, run: Run, configure: Callable[[str], None]) -> None:
     """Nothing is sent by the first; the second takes instants as all commands do."""
     store_all(log, [event(number, eventTime=f"2026-03-{number + 1:02}T00:00:00Z") for number in range(9)])
@@ -81,6 +83,7 @@ def test_dry_run_and_range(log: LogStore, run: Run, configure: Callable[[str], N
         assert run("forward", "other", "--json").json["delivered"] == 9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -102,6 +105,7 @@ def test_errors_in_one_line(
     assert (done.code, done.err.splitlines()[-1]) == (2, f"lineagelog: {message}")
 
 
+@pytest.mark.long
 def test_url_or_file_without_settings(log: LogStore, run: Run, tmp_path: Path) -> None:
     """A target needs no section."""
     store_all(log, [event(1)])
@@ -110,6 +114,7 @@ def test_url_or_file_without_settings(log: LogStore, run: Run, tmp_path: Path) -
     assert json.loads(path.read_text())["run"] == {"runId": "run-1"}
 
 
+@pytest.mark.long
 def test_follow_until_terminated(
     log: LogStore, other: LogStore, database_url: str, configure: Callable[[str], None], tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def misbehave(seed: int, *, refuse: bool = True) -> Callable[[Request], Reply | 
     return deal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batch", ["auto", "never"])
 def test_random_failures(log: LogStore, other: LogStore, forwarding: Forwarding, forwarder: Make, batch: str) -> None:
     """429, 500, 503, 400 and cut connections at random: all arrive once, but for the parked, which arrive on retry."""

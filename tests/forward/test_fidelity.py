@@ -44,6 +44,7 @@ ODD = (
 )
 
 
+@pytest.mark.long
 def test_odd_events_arrive_with_the_same_hash_and_bytes(log: LogStore, other: LogStore, forwarder: Make) -> None:
     """NUL, lone surrogates, keys that come twice, large numbers in any spelling: raw rows and digest are identical."""
     store_all(log, ODD)
@@ -53,6 +54,7 @@ def test_odd_events_arrive_with_the_same_hash_and_bytes(log: LogStore, other: Lo
     assert contents(other) == contents(log)
 
 
+@pytest.mark.long
 def test_a_real_server_takes_generated_events(log: LogStore, other: LogStore, forwarder: Make) -> None:
     """2,000 realistic events over HTTP into a second lineagelog, by its batch path."""
     from lineagelog.server import create_app
@@ -98,6 +100,7 @@ def test_exact_bytes_go_out_where_they_were_kept(log: LogStore, forwarder: Make)
     assert receiver.stored == [body]
 
 
+@pytest.mark.long
 def test_forwarding_again_sends_nothing(log: LogStore, other: LogStore, forwarder: Make) -> None:
     """The cursor is remembered: a second run finds only what is new."""
     store_all(log, [event(number) for number in range(10)])

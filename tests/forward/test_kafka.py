@@ -58,6 +58,7 @@ def consume(broker: Broker, topic: str, number: int) -> list[Message]:
     raise AssertionError(f"{len(found)} messages of {number}")
 
 
+@pytest.mark.long
 def test_topic_gets_every_event_in_the_order_of_its_job(
     kafka: Broker, log: LogStore, other: LogStore, to_kafka: Callable[..., Forwarder]
 ) -> None:
@@ -88,6 +89,7 @@ def stored_times(log: LogStore, job: str) -> list[datetime]:
         return list(connection.execute(query, {"job": job}).scalars())
 
 
+@pytest.mark.long
 def test_too_large_for_the_broker_is_parked(
     kafka: Broker, log: LogStore, forwarding: Forwarding, to_kafka: Callable[..., Forwarder]
 ) -> None:
@@ -101,6 +103,7 @@ def test_too_large_for_the_broker_is_parked(
     assert len(consume(kafka, topic, 1)) == 1
 
 
+@pytest.mark.long
 def test_broker_that_is_not_there(log: LogStore, to_kafka: Callable[..., Forwarder], closed_port: int) -> None:
     """Told in one line; nothing is parked and the cursor stays."""
     store_all(log, [event(1)])

@@ -44,6 +44,7 @@ def write_slowly(log: LogStore, writer: int, seed: int, committed: list[str]) ->
         committed.append(f"run-{number}")
 
 
+@pytest.mark.long
 def test_twenty_writers_that_commit_out_of_order(log: LogStore, other: LogStore, forwarder: Make) -> None:
     """The forwarder runs all the while, and every event arrives, once."""
     committed: list[str] = []
@@ -185,6 +186,7 @@ def test_store_of_another_cluster_is_rebased(log: LogStore, forwarding: Forwardi
         assert forwarder(receiver.url).run().delivered == 1
 
 
+@pytest.mark.long
 def test_followers_take_turns(log: LogStore, other: LogStore, forwarding: Forwarding) -> None:
     """A second follower of the same target waits, and goes on where the first one ended."""
     with receiving(other) as receiver:

@@ -51,6 +51,7 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return write
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("script", "settings", "code", "path", "auth", "batches", "words"),
     [

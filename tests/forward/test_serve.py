@@ -38,6 +38,7 @@ def _metrics(port: str) -> dict[str, float]:
     return {name: float(value) for name, value in found}
 
 
+@pytest.mark.long
 def test_serve_forwards_in_the_background(database_url: str, tmp_path: Path) -> None:
     """A file at intervals and an endpoint that is followed get the posted event; one that fails disturbs nobody.
 

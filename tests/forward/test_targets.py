@@ -59,6 +59,7 @@ def test_openmetadata_form_and_gzip(log: LogStore, forwarder: Make) -> None:
     assert request.headers["X-Team"] == "a"
 
 
+@pytest.mark.long
 def test_egeria_answers_200_to_everything(log: LogStore, forwarding: Forwarding, forwarder: Make) -> None:
     """Its true status is in relatedHTTPCode; events go one by one, as raw bodies."""
     store_all(log, [event(1), event(2)])
@@ -93,6 +94,7 @@ def test_secrets_in_headers(log: LogStore, forwarder: Make, tmp_path: Path, monk
     assert second["X-Api-Key" if "X-Api-Key" in second else "X-API-Key"] == "k3y"
 
 
+@pytest.mark.long
 def test_oauth_token_is_fetched_and_renewed(log: LogStore, forwarder: Make) -> None:
     """Client credentials by HTTP Basic; a token that is refused is replaced once, without a failure."""
     tokens = ["second", "first"]
@@ -127,6 +129,7 @@ def test_egeria_login_that_fails_is_told(log: LogStore, forwarder: Make) -> None
             forwarder(receiver.url, kind="egeria", auth=auth).run()
 
 
+@pytest.mark.long
 def test_rate_limit(log: LogStore, forwarder: Make) -> None:
     """No more events per second than the target is to get."""
     store_all(log, [event(number) for number in range(40)])
@@ -140,6 +143,7 @@ def test_rate_limit(log: LogStore, forwarder: Make) -> None:
 # --- which events ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_filter(log: LogStore, forwarder: Make) -> None:
     """Patterns of namespace, job and type; what is left out is counted and passed over for good."""
     store_all(

@@ -45,6 +45,7 @@ def consume(store: LogStore, topic: Topic, *more: str, **variables: str) -> Ran:
     return run_process("consume", *where, "--until-end", "--log-format", "json", *more, **variables)
 
 
+@pytest.mark.long
 def test_until_the_end(topic: Topic, store: LogStore) -> None:
     """The closing line has the words of `load`; exit code 1 where something was refused, 0 the next time."""
     topic.send([*(event(number) for number in range(300)), poison(0), None])
@@ -64,6 +65,7 @@ def test_until_the_end(topic: Topic, store: LogStore) -> None:
     assert (nothing.code, nothing.json["records"]) == (0, 0)
 
 
+@pytest.mark.long
 def test_workers_as_processes(topic: Topic, store: LogStore) -> None:
     """Two workers read everything once, and their metrics add up."""
     topic.send([*(event(number) for number in range(2000)), *map(poison, range(7))])
@@ -73,6 +75,7 @@ def test_workers_as_processes(topic: Topic, store: LogStore) -> None:
     prove_exactly_once(store, topic, 2000, 7)
 
 
+@pytest.mark.long
 def test_settings_file_and_variables(topic: Topic, store: LogStore, tmp_path: Path) -> None:
     """Everything can come from the file, and passwords from a file of their own; `config` does not show them."""
     (tmp_path / "kafka.properties").write_text("# secrets\nsasl.password = hunter2\n\nclient.rack=r1\n")
@@ -115,6 +118,7 @@ def test_settings_that_cannot_be_used(store: LogStore, options: list[str], text:
     assert text in ran.err
 
 
+@pytest.mark.long
 def test_no_broker(store: LogStore, closed_port: int) -> None:
     """One line after the wait that was asked for."""
     begun = time.monotonic()
@@ -125,6 +129,7 @@ def test_no_broker(store: LogStore, closed_port: int) -> None:
     assert re.match(r"lineagelog: no Kafka broker can be reached at 127\.0\.0\.1:\d+: .*refused", ran.err), ran.err
 
 
+@pytest.mark.long
 def test_no_topic(kafka: Broker, store: LogStore) -> None:
     """One line that names it; the broker is not made to create it."""
     where = ("--brokers", kafka.servers, "--topic", "nowhere", "--database", url_of(store), "--start-timeout", "1")
@@ -141,6 +146,7 @@ def test_no_database(topic: Topic, closed_port: int) -> None:
     assert "the database cannot be reached" in ran.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "1"), (signal.SIGTERM, "2")])
 def test_stop(topic: Topic, store: LogStore, tmp_path: Path, number: int, workers: str) -> None:
     """A signal in the middle of the work: exit code 0, and the next start reads on."""
@@ -315,6 +321,7 @@ def test_who_is_refused_is_told(
 # --- roles and upkeep ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_writers_role_is_enough(topic: Topic, store: LogStore) -> None:
     """A role that may write the tables and owns nothing consumes; `doctor` knows the table."""
     now = datetime.now(UTC).isoformat()
@@ -344,6 +351,7 @@ def test_the_writers_role_is_enough(topic: Topic, store: LogStore) -> None:
             connection.execute(b"DROP ROLE kafka_writer")
 
 
+@pytest.mark.long
 def test_doctor_finds_groups_that_nobody_reads_for(topic: Topic, store: LogStore) -> None:
     """After ten minutes without a sign of life, with the lag that was left."""
     topic.send([event(0)])

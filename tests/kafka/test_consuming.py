@@ -32,6 +32,7 @@ from .conftest import (
 )
 
 
+@pytest.mark.long
 def test_events_and_offsets_are_stored_together(topic: Topic, store: LogStore) -> None:
     """Every event of every partition is stored once; the offsets in the store are the ends; Kafka is told, too."""
     topic.send(event(number) for number in range(2000))

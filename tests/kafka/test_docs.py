@@ -7,6 +7,8 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from lineagelog.cli.consume import _options
 from lineagelog.kafka.metrics import KafkaMetrics, WorkerMetrics
 from lineagelog.settings import load_settings
@@ -23,6 +25,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 def test_the_commands(topic: Topic, store: LogStore, tmp_path: Path) -> None:
     """Each command line as printed, with our broker and topic: the one that goes on, and the one that ends."""
     first, second = ([*shlex.split(block)[1:]] for block in blocks("sh"))

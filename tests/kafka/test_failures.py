@@ -79,6 +79,7 @@ def test_postgresql_restarts(topic: Topic, own_postgres: OwnPostgres) -> None:
     prove_exactly_once(store, topic, 1500, 20)
 
 
+@pytest.mark.long
 def test_database_away_at_the_start(topic: Topic, own_postgres: OwnPostgres) -> None:
     """Partitions are claimed when it is there; until then the worker polls, and stops at once if asked to."""
     topic.send(event(number) for number in range(10))
@@ -137,6 +138,7 @@ def test_a_fenced_worker_reads_again_what_it_could_not_store(topic: Topic, store
     prove_exactly_once(store, topic, 3, 2)
 
 
+@pytest.mark.long
 def test_offsets_deleted_under_a_worker(topic: Topic, store: LogStore) -> None:
     """Who deletes the rows makes the group read again from the start; events stay single."""
     with consuming(store, topic) as running:

@@ -41,6 +41,7 @@ def wait_for_the_stop(number: int, link: Link) -> None:
     link.tell(WorkerMetrics(stored=10))
 
 
+@pytest.mark.long
 def test_a_crashed_worker_is_started_again_and_its_metrics_count(tmp_path: Path) -> None:
     """One that finished is not; the sum has what each process counted, the killed one's too."""
     running = Supervisor(partial(crash_once, str(tmp_path)), 2)
@@ -49,6 +50,7 @@ def test_a_crashed_worker_is_started_again_and_its_metrics_count(tmp_path: Path)
     assert (running.restarts, metrics.read, metrics.stored, metrics.dead) == (1, 15, 10, 5)
 
 
+@pytest.mark.long
 def test_a_stop_takes_the_last_metrics() -> None:
     """Workers are told to stop, and what they say last is in the sum."""
     running, stop = Supervisor(wait_for_the_stop, 2), threading.Event()

@@ -77,6 +77,7 @@ def boms(wheel: Path) -> list[bytes]:
         return [archive.read(name) for name in names]
 
 
+@pytest.mark.long
 def test_the_wheel_lists_its_parts(wheels: list[Path]) -> None:
     """All that lineagelog needs to run is listed with its pinned version; what only its tests need is not."""
     (text,) = boms(wheels[0])

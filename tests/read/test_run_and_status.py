@@ -98,6 +98,7 @@ def test_a_long_run_is_cut_and_streamed(store: LogStore) -> None:
     assert [row.event_time for row in rows] == sorted(row.event_time for row in rows)
 
 
+@pytest.mark.long
 def test_streams_keep_memory_flat(large: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going through all events, runs and datasets takes a page's memory, not the window's."""
     monkeypatch.setattr("lineagelog.read.listing.PAGE", 200)

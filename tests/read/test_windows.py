@@ -215,6 +215,7 @@ def test_where_events_are_purged_a_spanning_run_counts(store: LogStore) -> None:
     assert list(reader.runs(Window(at(160), at(180)))) == []
 
 
+@pytest.mark.long
 def test_cursors_go_on_under_inserts(store: LogStore) -> None:
     """Rows that are there all the time come once and in order, however many are inserted between the pages."""
     reader, window = Reader(store.database), Window(at(0), at(10_000))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from psycopg.rows import dict_row
 from lineagelog import sdk
 from lineagelog.sdk import lineage_run
 from lineagelog.sdk.lookups.unwrapping import LeftAloneError, find_connection
-from tests.support import PATIENCE
+from tests.support import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -330,6 +331,12 @@ def test_psycopg2(memory: Memory, dsn: str, proxy: Any, autocommit: bool) -> Non
 # --- time ------------------------------------------------------------------------------------------------------------
 
 
+def left_alone(engine: sqlalchemy.Engine) -> None:
+    """Dispose of an engine once no look-up uses it: what a late one gives back to its pool would stay open."""
+    wait_until(lambda: all(each.name != "lineagelog-look-up" for each in threading.enumerate()))
+    engine.dispose()
+
+
 @pytest.mark.parametrize("how", ["driver", "proxy", "Connection", "idle Connection", "Engine"])
 def test_a_locked_table_and_catalogue_do_not_hold_the_job(
     memory: Memory, connection: Any, dsn: str, database_url: str, how: str
@@ -357,7 +364,7 @@ def test_a_locked_table_and_catalogue_do_not_hold_the_job(
         assert not bind.in_transaction()
         rows = connection.execute("SELECT count(*) FROM titanic").fetchone()
         assert rows == ((1,) if how in ("driver", "proxy", "Connection") else (0,))
-    engine.dispose()
+    left_alone(engine)
 
 
 def test_a_pool_without_a_free_connection_does_not_hold_the_job(memory: Memory, database_url: str) -> None:
@@ -367,7 +374,7 @@ def test_a_pool_without_a_free_connection_does_not_hold_the_job(memory: Memory, 
     with engine.connect(), lineage_run("job", outputs=["db/titanic"], connector=engine):
         pass
     assert schema_of(memory) is None
-    engine.dispose()
+    left_alone(engine)
 
 
 def test_a_locked_sqlite_file_does_not_hold_the_job(memory: Memory, tmp_path: Path) -> None:

@@ -253,6 +253,7 @@ def test_a_single_event_of_a_fork_arrives(backend: Backend) -> None:
     assert backend.names() == [(f"worker {number}", "COMPLETE") for number in range(3)]
 
 
+@pytest.mark.long
 def test_parent_and_child_do_not_share_a_connection(backend: Backend) -> None:
     """After a fork both post on keep-alive connections of their own; each answer reaches who asked."""
     configured({"type": "http", "url": backend.url})
@@ -276,6 +277,7 @@ assert same and os.waitpid(child, 0)[1] == 0
     assert len(backend.events) == 6
 
 
+@pytest.mark.long
 def test_a_fork_takes_no_lock_that_is_held(backend: Backend) -> None:
     """Another thread of the parent's is in the middle of a method of the run: the child may call it all the same."""
     configured({"type": "http", "url": backend.url})
@@ -312,6 +314,7 @@ for number in range(25):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["http", "batch"])
 def test_a_slow_backend_gets_all_at_the_end(backend: Backend, kind: str) -> None:
     """As long as the backend takes events the process waits, however many there are."""
@@ -324,6 +327,7 @@ def test_a_slow_backend_gets_all_at_the_end(backend: Backend, kind: str) -> None
     assert len(backend.events) == 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["http", "batch"])
 def test_what_is_lost_is_said(dead_url: str, kind: str) -> None:
     """A backend that is away gets its time, then the process ends and says how many events that cost."""
@@ -346,6 +350,7 @@ def test_more_than_fits_into_memory_waits_for_room(backend: Backend, monkeypatch
     assert len(backend.events) == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["http", "batch"])
 def test_a_run_of_an_exit_function_is_told(backend: Backend, kind: str) -> None:
     """What the job does in its own `atexit` functions comes after ours."""
@@ -413,6 +418,7 @@ def aborts(backend: Backend) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "os._exit", "exec", "thread"])
 def test_the_next_process_ends_a_run_whose_process_is_gone(backend: Backend, tmp_path: Path, how: str) -> None:
     """Once, as ABORT with the reason and all that was known of the run; runs that had ended stay as they are."""
@@ -436,6 +442,7 @@ def test_the_next_process_ends_a_run_whose_process_is_gone(backend: Backend, tmp
     assert all(open_here in path.read_text() for path in (tmp_path / "spool" / "runs").iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["waits", "closes all files"])
 def test_a_run_of_a_live_process_is_left(backend: Backend, tmp_path: Path, how: str) -> None:
     """However long it takes, and though the process has closed the file that it holds a lock on, as daemons do."""
@@ -495,6 +502,7 @@ def test_notes_of_many_runs_stay_small(backend: Backend, tmp_path: Path, monkeyp
     assert aborts(backend) == []
 
 
+@pytest.mark.long
 def test_a_zombie_is_gone_and_its_child_holds_nothing(backend: Backend, tmp_path: Path) -> None:
     """A process that nobody has waited for, with a fork that lives on, is gone: its run is ended."""
     with_batch(backend)
@@ -511,6 +519,7 @@ def test_a_zombie_is_gone_and_its_child_holds_nothing(backend: Backend, tmp_path
     assert len(aborts(backend)) == 1
 
 
+@pytest.mark.long
 def test_a_run_that_others_may_end_is_left(backend: Backend, tmp_path: Path) -> None:
     """`emit_lineage("START")` says nothing of the process that will emit the end."""
     with_batch(backend)
@@ -537,6 +546,7 @@ def test_a_worker_killed_with_its_pool_is_ended_by_its_parent(backend: Backend, 
     assert [name for name, _ in aborts(backend)] == ["job"]
 
 
+@pytest.mark.long
 def test_two_that_look_at_once_end_a_run_once(backend: Backend, tmp_path: Path) -> None:
     """Several processes start after the kill; one of them ends the run."""
     with_batch(backend)

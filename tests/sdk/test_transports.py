@@ -123,6 +123,7 @@ def run_job(name: str, how: str = "end") -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_killed_job_has_started_and_the_next_process_tells_it(backend: Backend, tmp_path: Path) -> None:
     """`kill -9` in a run loses nothing that was emitted; the next job's process sends it first, and ends the run."""
     spool_to("http://127.0.0.1:9", tmp_path)  # the discard port: nobody
@@ -147,6 +148,7 @@ def test_a_process_ends_soon_though_the_backend_is_dead(dead_url: str, tmp_path:
     assert len(events_of(tmp_path / "spool")) == 6
 
 
+@pytest.mark.long
 def test_two_processes_share_one_spool(backend: Backend, tmp_path: Path) -> None:
     """Jobs at the same time write to one spool; each event arrives."""
     spool_to(with_batch(backend).url, tmp_path)

@@ -189,6 +189,7 @@ def test_a_bound_reader_sees_its_jobs_and_their_datasets(shared_run: str, tokens
     assert names("/api/v1/datasets?search=bank", "dataset_name") == []
 
 
+@pytest.mark.long
 def test_an_unbound_reader_sees_a_shared_run_whole(shared_run: str, tokens: Tokens) -> None:
     """Both jobs, each with all its datasets; and what is about all namespaces."""
     token, _ = tokens.create("t", ["read"])

@@ -115,6 +115,7 @@ def test_a_head_is_bounded_wherever_it_begins(url: str, before: int) -> None:
     assert (last, set(answered) <= {b"200"}, len(answered) >= before - 1) == (b"400", True, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("request_line", ["GET /healthz", "CONNECT x:1", "CONNECT /healthz"])
 def test_upgrade_without_body_and_connect(url: str, request_line: str) -> None:
     """An offer in a request without a body is passed over; the server is no proxy."""
@@ -169,6 +170,7 @@ def test_slow_head_is_cut_off(serve: Serve, start: bytes) -> None:
     assert talk(url, start) == b""
 
 
+@pytest.mark.long
 def test_slow_body_is_answered_408(serve: Serve, store: LogStore) -> None:
     """A body that does not come in time: 408, closed, nothing stored; one that comes at a fair rate has time."""
     body = large(8192)
@@ -230,6 +232,7 @@ def test_event_over_its_limit_in_a_batch(serve: Serve, store: LogStore) -> None:
     assert (count(store), count(store, "ol_dead_letter")) == (1, 2)
 
 
+@pytest.mark.long
 def test_too_many_events_in_a_request(serve: Serve, store: LogStore) -> None:
     """413 with the limit named, one dead letter, nothing stored."""
     url = serve(limits=Limits(max_events=10))
@@ -239,18 +242,21 @@ def test_too_many_events_in_a_request(serve: Serve, store: LogStore) -> None:
     assert request(url, BATCH, b"[" + b",".join(encoded(n) for n in range(10)) + b"]").status == 204
 
 
+@pytest.mark.long
 def test_413_is_read_by_a_client_that_still_sends(serve: Serve) -> None:
     """A client that writes all before it reads gets its answer, not a broken pipe."""
     url = serve(limits=Limits(max_request=MIB))
     assert request(url, LINEAGE, large(20 * MIB)).status == 413
 
 
+@pytest.mark.long
 def test_expect_100_continue_is_not_asked_for_what_is_refused(url: str) -> None:
     """The body of a refused request is not waited for."""
     answer = talk(url, head("Content-Length: 1000000", "Expect: 100-continue", "Content-Encoding: br"))
     assert answer.startswith(b"HTTP/1.1 415 ")
 
 
+@pytest.mark.long
 def test_bomb_and_40_mb_event_in_bounded_memory(store_url: str, store: LogStore) -> None:
     """1 GiB of zeros in 1 MiB of gzip, and an event of 40 MB, are 413 with the default limits; memory stays bounded."""
     bomb = gzip.compress(b"\0" * (64 * MIB), 9) * 16

@@ -198,6 +198,7 @@ def test_graceful_stop_answers_all(store_url: str, store: LogStore, postgres_adm
     assert count(store) == 11
 
 
+@pytest.mark.long
 def test_a_stop_ends_in_its_time_although_the_database_hangs(
     store: LogStore, monkeypatch: pytest.MonkeyPatch, postgres_admin: psycopg.Connection
 ) -> None:
@@ -238,6 +239,7 @@ def kill_in_the_middle(store_url: str, store: LogStore, moment: int, senders: se
     assert list(Verifier(store).verify()) == []
 
 
+@pytest.mark.long
 def test_kill_9_loses_nothing_acknowledged(store_url: str, store: LogStore) -> None:
     """Every acknowledged event is there exactly once, and the digest verifies; the next server goes on."""
     seen: set[str] = set()

@@ -107,6 +107,7 @@ def test_tokens(found: LogStore, serve: Serve) -> None:
     assert (muted.status, muted.json["muted_by"]) == (200, "theirs")
 
 
+@pytest.mark.long
 def test_it_is_described(found: LogStore, url: str) -> None:
     """OpenAPI has the lists, one, and the three things to say, with their bodies; the answers are as it says."""
     document = request(url, "/openapi.json").json

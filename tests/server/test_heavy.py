@@ -53,6 +53,7 @@ def test_small_events_are_acknowledged_while_a_heavy_one_is_written(
     assert count(store) == (6 if heavy == "event" else 2505)
 
 
+@pytest.mark.long
 def test_more_datasets_than_the_digest_takes(serve: Serve, store: LogStore) -> None:
     """The event is stored whole, the first entries reach the digest, a notice says so, and rebuilding agrees."""
     body = with_inputs(1, MAX_DATASETS + 5)

@@ -45,6 +45,7 @@ def hanging(store_url: str, *, with_tokens: bool = False) -> Iterator[tuple[Prox
         proxy.flow()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_tokens", [False, True])
 def test_every_route_says_so_every_time(store_url: str, store: LogStore, with_tokens: bool) -> None:
     """More requests than there are connections and threads, at once and again: 503 with a reason; then all works."""
@@ -91,6 +92,7 @@ def wait_until_ready(url: str, headers: dict[str, str]) -> None:
     wait_until(lambda: request(url, "/readyz", headers=headers).status == 200)
 
 
+@pytest.mark.long
 def test_a_slow_database_is_not_a_hung_one(store: LogStore, store_url: str) -> None:
     """An event that waits for a lock longer than the patience is stored when the lock is gone."""
     answers: list[int] = []
@@ -107,6 +109,7 @@ def test_a_slow_database_is_not_a_hung_one(store: LogStore, store_url: str) -> N
     assert count(store) == 2
 
 
+@pytest.mark.long
 def test_a_silent_database_is_not_tried_again_by_every_request(
     store_url: str, store: LogStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

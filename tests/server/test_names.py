@@ -106,6 +106,7 @@ def test_two_names_in_one_path(names: tuple[str, str]) -> None:
     assert asyncio.run(matched(path)) == {"namespace": namespace, "dataset": dataset}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["a", "/", "☃"])
 def test_names_of_64_kib(store: LogStore, part: str) -> None:
     """As long as a stored name may be; on the wire the bound of a request's head comes first, with an answer."""
@@ -123,6 +124,7 @@ def test_names_of_64_kib(store: LogStore, part: str) -> None:
 # --- the framework and what stands before it --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_receiving_goes_past_the_framework(store: LogStore) -> None:
     """Events are stored where everything that reads is broken; a defect there is a 500 in the usual form."""
 
@@ -173,6 +175,7 @@ def test_refused_reads_are_counted_by_route(serve: Serve, store: LogStore) -> No
         assert f"lineagelog_http_requests_total{line}" in metrics
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/api/v1/runs", "/api/v1/runs/x"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_another_method_is_405(url: str, path: str, method: str) -> None:

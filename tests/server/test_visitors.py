@@ -48,6 +48,7 @@ def status(answer: bytes) -> int:
     return int(found[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("host", "wanted"),
     [
@@ -75,6 +76,7 @@ def test_open_server_answers_to_loopback_names(url: str, host: str, wanted: int)
     assert (b"server.host_names" in answer) == (wanted == 421)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", PATHS)
 def test_every_route_is_closed_to_foreign_names_and_pages(url: str, path: str) -> None:
     """Reads, metrics, health, and paths that are not there; with the setting that would open them."""
@@ -85,6 +87,7 @@ def test_every_route_is_closed_to_foreign_names_and_pages(url: str, path: str) -
     assert "access-control-allow-origin" not in answer.headers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "headers",
     [
@@ -106,6 +109,7 @@ def test_a_foreign_page_stores_nothing(store: LogStore, url: str, headers: dict[
     assert (count(store), count(store, "ol_dead_letter")) == (0, 0)
 
 
+@pytest.mark.long
 def test_own_pages_and_programs_are_answered(store: LogStore, url: str) -> None:
     """Those of the server itself, an address that a person typed, and whoever is no browser."""
     own = {"Origin": url, "Sec-Fetch-Site": "same-origin"}
@@ -136,6 +140,7 @@ def test_configured_origins_and_names(serve: Serve, store: LogStore) -> None:
     assert count(store) == 1
 
 
+@pytest.mark.long
 def test_with_tokens_the_token_decides(serve: Serve, store: LogStore) -> None:
     """Behind a proxy the Host is the proxy's; a page that holds a token may send, and without one nobody may."""
     token, _ = Tokens(store.database).create("t", ["admin"])

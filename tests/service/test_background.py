@@ -106,6 +106,7 @@ def test_a_leader_that_is_cut_off_steps_down(make: Make, database_url: str) -> N
     assert task.at_work == 0
 
 
+@pytest.mark.long
 def test_a_task_that_fails_is_left_to_others(make: Make) -> None:
     """It may be this machine's fault. The metrics tell, the log says so once and without credentials."""
     with capture_logs() as logs, started(make(Broken(), Counted("other"))) as first:

@@ -9,6 +9,8 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 from tests.forward.receiver import receiving
 from tests.support import PATIENCE, encode, event, run_process, serve_process, wait_until
 
@@ -28,6 +30,7 @@ def post(port: str, run_id: str) -> None:
         assert answer.status == 201
 
 
+@pytest.mark.long
 def test_the_leader_is_killed_and_the_other_takes_over(database_url: str, tmp_path: Path) -> None:
     """Only one of two leads. Killed with -9 while events come in, it is followed; the receiver gets every event."""
     config = tmp_path / "lineagelog.toml"

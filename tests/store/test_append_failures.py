@@ -154,6 +154,7 @@ def test_unusual_schema_names_work(database_url: str, name: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 def test_several_stores_share_a_database(database_url: str) -> None:
     """Two stores in one database know nothing of each other."""
     engine = open_engine(database_url, pool_size=2)

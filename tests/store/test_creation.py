@@ -77,6 +77,7 @@ def init_twice(url: str, *options: str) -> list[tuple[int, str]]:
     return [(process.returncode, error) for process, (_, error) in zip(both, ended, strict=True)]
 
 
+@pytest.mark.long
 def test_init_beside_writers(store_url: str, store: LogStore) -> None:
     """From cron on a running store, twice at once, again and again: no deadlock, no error, nothing lost."""
     with Writers(store_url) as writers:
@@ -116,6 +117,7 @@ def catalog(url: str) -> list[Any]:
         return [row for row in connection.execute(CATALOG.encode()).fetchall() if "ol_event_y" not in str(row)]
 
 
+@pytest.mark.long
 def test_an_incomplete_store_is_made_whole_beside_writers(
     incomplete_url: str, store: LogStore, store_template: str, new_database: Any
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_whole_store_is_only_looked_at(store_url: str, store: LogStore) -> Non
     assert (ran.code, ran.err) == (0, "")
 
 
+@pytest.mark.long
 def test_it_gives_up_with_a_clear_line(incomplete_url: str, store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a lock is never to be had, it says so and what to do; the months are made all the same."""
     monkeypatch.setattr(creation, "ATTEMPTS", 2)
@@ -167,6 +170,7 @@ def test_it_gives_up_with_a_clear_line(incomplete_url: str, store: LogStore, mon
     assert run_here("store", "init", "--database", incomplete_url).code == 0
 
 
+@pytest.mark.long
 def test_stores_made_at_once(database_url: str) -> None:
     """Two processes make the same new store: one does, the other finds it."""
     assert init_twice(database_url) == [(0, "")] * 2

@@ -172,6 +172,7 @@ def test_processes_share_the_server_and_the_last_one_stops_it(used_dir: Path) ->
     assert _pid(used_dir) is None
 
 
+@pytest.mark.long
 def test_processes_that_start_at_once_make_one_cluster(data_dir: Path) -> None:
     """Of several processes that find no cluster one makes it, and all use it."""
     with _user(data_dir) as first, _user(data_dir) as second, _user(data_dir) as third:
@@ -180,6 +181,7 @@ def test_processes_that_start_at_once_make_one_cluster(data_dir: Path) -> None:
     assert _pid(data_dir) is None
 
 
+@pytest.mark.long
 def test_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(used_dir: Path) -> None:
     """After kill -9 of lineagelog the server runs on, in its own session, for the next process."""
     with _user(used_dir) as killed:
@@ -194,6 +196,7 @@ def test_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(used_di
     assert _pid(used_dir) is None
 
 
+@pytest.mark.long
 def test_killed_postmaster_is_restarted_with_every_committed_row(used_dir: Path) -> None:
     """After kill -9 of the postmaster `start()` recovers, in the same process, what was committed."""
     with EmbeddedPostgres(used_dir) as server:
@@ -309,6 +312,7 @@ def test_data_directory_that_the_servers_account_cannot_reach(data_dir: Path) ->
         EmbeddedPostgres(private / "data").start()
 
 
+@pytest.mark.long
 @as_root
 def test_root_runs_the_server_as_the_owner_of_the_data_directory(data_dir: Path) -> None:
     """A data directory that belongs to a service account stays usable for that account."""
@@ -350,6 +354,7 @@ def test_two_lineagelogs_in_one_process_and_a_second_release(used_dir: Path) -> 
         _ = second.version
 
 
+@pytest.mark.long
 def test_a_start_waits_for_another_and_says_so(used_dir: Path) -> None:
     """While another process starts or stops the server, one waits, is told so, and gives up in the end."""
     said: list[str] = []

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from lineagelog.event.canonical import name_key
 from lineagelog.event.parse import parse
 
 from .contents import empty
@@ -150,6 +151,11 @@ def test_dates_and_partitions_in_names(store: LogStore, name: str, pattern: str)
 # --- a second implementation: lives by walking through time, sets by merging until nothing changes --------------------
 
 
+def key_of(name: str) -> bytes:
+    """Of several renames at one instant that to the name of the least key holds."""
+    return name_key(LAKE, name)
+
+
 def naive(events: list[dict[str, Any]]) -> set[frozenset[tuple[str, int]]]:
     """The sightings (name, second) of each dataset."""
     sightings, links, renames, gone = [], [], [], {}
@@ -172,7 +178,7 @@ def naive(events: list[dict[str, Any]]) -> set[frozenset[tuple[str, int]]]:
             each for each in renames if each[0] == name and (each[1] > at or (each[1] == at and not after))
         ):
             first = min(each[1] for each in ahead)
-            name, at, after = min(each[2] for each in ahead if each[1] == first), first, True
+            name, at, after = min((each[2] for each in ahead if each[1] == first), key=key_of), first, True
         return name
 
     groups = [{life(name, at, after=moved)} for name, at, moved in sightings]

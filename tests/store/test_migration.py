@@ -78,6 +78,7 @@ def everything(url: str) -> dict[str, list[Any]]:
         return found
 
 
+@pytest.mark.long
 def test_a_store_of_version_1_becomes_one_of_this_version(old_store: LogStore, old_url: str, new_database: Any) -> None:
     """Nothing is lost, the catalog is that of a new store, and reading, verifying and appending go on."""
     before = everything(old_url)
@@ -105,6 +106,7 @@ def without_months(url: str) -> list[Any]:
     return [row for row in rows if "ol_event_y" not in str(row)]
 
 
+@pytest.mark.long
 def test_a_store_of_version_2_keeps_its_cursors(database_url: str, new_database: Any) -> None:
     """What forwarding has done so far stays; nothing is known of the targets yet; the catalog is a new store's."""
     with connect(database_url) as connection:
@@ -145,6 +147,7 @@ RUNS_OF_VERSION_3 = """
     FROM generate_series(1, 2) number"""
 
 
+@pytest.mark.long
 def test_a_store_of_version_3_tells_outcomes(database_url: str) -> None:
     """As far as its rows know of STARTs and FAILs; somebody's own view on ours, and on our functions, goes on."""
     with connect(database_url) as connection:
@@ -187,6 +190,7 @@ def test_the_sql_file_migrates_too(old_url: str, old_store: LogStore) -> None:
         assert connection.execute(CATALOG.encode()).fetchall() == by_file
 
 
+@pytest.mark.long
 def test_rights_come_along(old_url: str, old_store: LogStore) -> None:
     """Roles that may write, and those that may read, may do so with the new table: nobody grants again."""
     with connect(old_url, autocommit=True) as connection:
@@ -227,6 +231,7 @@ print(store.check_version())
 """
 
 
+@pytest.mark.long
 def test_processes_that_migrate_at_once(old_url: str, old_store: LogStore) -> None:
     """One does it, the others wait for it: all end well, nothing is done twice or lost."""
     before = everything(old_url)
@@ -250,6 +255,7 @@ def test_processes_that_migrate_at_once(old_url: str, old_store: LogStore) -> No
     assert old_store.check_version() == tables.VERSION
 
 
+@pytest.mark.long
 def test_writers_go_on_while_it_is_migrated(old_store: LogStore, old_url: str) -> None:
     """A batch that is being stored, and a reader, neither break the migration nor are broken by it."""
     with connect(old_url) as reading:
@@ -259,6 +265,7 @@ def test_writers_go_on_while_it_is_migrated(old_store: LogStore, old_url: str) -
     assert list(Verifier(old_store).verify()) == []
 
 
+@pytest.mark.long
 def test_an_older_program_refuses_a_newer_store(old_store: LogStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so before it touches anything, in create() as well as when it looks at the version."""
     old_store.create()
@@ -274,6 +281,7 @@ def test_an_older_program_refuses_a_newer_store(old_store: LogStore, monkeypatch
     assert found is None
 
 
+@pytest.mark.long
 def test_the_commands_migrate_and_say_who_must(old_url: str) -> None:
     """`doctor` finds the old version, `store init` migrates; a role that may not is told what to do."""
     checks = {check["subject"]: check for check in run_here("doctor", "--json", "--database", old_url).json["checks"]}

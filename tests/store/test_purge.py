@@ -161,6 +161,7 @@ def test_times_outside_of_the_months(store: LogStore) -> None:
     assert store.append([event("again", "2150-01-01T00:00:00Z")]).stored == 1
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES // 2)
 @given(
     items=st.lists(
@@ -385,6 +386,7 @@ def test_all_steps_are_stopped_after(store: LogStore, monkeypatch: pytest.Monkey
     assert stop.steps == STEPS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", range(STEPS))
 def test_a_purge_that_is_stopped(store: LogStore, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """At every point verify finds nothing and rebuild changes nothing, also with new events; the next purge ends it."""

@@ -130,6 +130,7 @@ def stores(database_url: str) -> Iterator[tuple[LogStore, LogStore]]:
     engine.dispose()
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES // 2)
 @given(bodies=st.lists(generated_events, min_size=1, max_size=10))
 def test_one_event_at_a_time_gives_the_same_digest(stores: tuple[LogStore, LogStore], bodies: list[bytes]) -> None:

@@ -131,6 +131,7 @@ def as_it_should_be(new_database: Any) -> Iterator[list[Any]]:
         yield whole_story(url)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("surroundings", SURROUNDINGS, ids=lambda each: each.__name__)
 def test_nothing_changes(database_url: str, as_it_should_be: list[Any], surroundings: Callable[[str], None]) -> None:
     """Definition, writing, reading, analyses, verify and purge give the same wherever they are."""
@@ -170,6 +171,7 @@ def test_temporary_tables_hide_nothing(store_url: str) -> None:
     with_none.dispose()
 
 
+@pytest.mark.long
 def test_the_command_in_hostile_surroundings(database_url: str) -> None:
     """`store init`, `load`, `doctor` and `store verify`, all at once around them."""
     for surround in SURROUNDINGS:

@@ -73,6 +73,7 @@ DOORS: dict[str, Callable[[Database], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_of_the_library(database: Database, door: str) -> None:
     """Each call says what to do, changes nothing, and works once the store is migrated, in the same process."""

@@ -100,16 +100,16 @@ def _consume(
     session = session.with_options(consume=given, log={"level": log_level, "format": log_format})
     settings = session.settings
     options = _options(settings.consume)
-    options.check()
     from lineagelog.logs import configure_logs
     from lineagelog.postgres.engine import require_session
 
     configure_logs(settings.log.level, settings.log.format)
-    session.check()  # to say now what is missing
-    with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store, stopping() as stop:
-        require_session(store.engine, "consume")
-        url = store.database.url
-        metrics = _run(settings, url, options, stop, until_end=until_end)
+    with stopping() as stop:  # from the first word to the brokers on a stop is one that was asked for, and ends with 0
+        options.check()
+        session.check()  # to say now what is missing
+        with session.store(create=True, pool_size=1, on_restart=warn_of_database) as store:
+            require_session(store.engine, "consume")
+            metrics = _run(settings, store.database.url, options, stop, until_end=until_end)
     print_json(metrics.as_json()) if json else put(metrics)
     return FINDINGS if until_end and metrics.dead else OK
 

@@ -85,7 +85,7 @@ class ConsumerOptions(Struct, frozen=True):
         self.open_consumer(0, lambda _: None).close()
 
     def open_consumer(self, number: int, on_error: Callable[[ClientError], None]) -> Consumer:
-        """The client of worker ``number``; nothing is connected yet. Raises SettingsError."""
+        """The client of worker ``number``, which begins to connect by itself. Raises SettingsError."""
         settings = {**_DEFAULTS, **self.kafka, **_OURS, **self._common(on_error), "group.id": self.group}
         if self.workers > 1 and "group.instance.id" in settings:
             settings["group.instance.id"] = f"{settings['group.instance.id']}-{number}"

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lineagelog.read import Window
 
 from ..planted import DAYS, END, Accuracy, Effect, PlantedRun, accuracy, clean, fill, plant
@@ -60,6 +62,7 @@ def open_runs(database: Database) -> None:
         )
 
 
+@pytest.mark.long
 def test_nothing_is_told_of_a_history_without_effects(store: LogStore) -> None:
     """Single failures and their retries, weekends, month ends, growth: nothing is wrong."""
     fill(store.database, clean(11))
@@ -68,6 +71,7 @@ def test_nothing_is_told_of_a_history_without_effects(store: LogStore) -> None:
     assert {each.severity for each in ask(store, "failed_then_succeeded", PERIOD)} == {"low"}
 
 
+@pytest.mark.long
 def test_what_was_planted_is_found_and_nothing_else(store: LogStore) -> None:
     """Twelve of each kind; precision and recall are 0.95 or better."""
     kinds = {"streak": streak, "shift": unreliable, "stuck": open_at_the_end}

@@ -389,6 +389,7 @@ def replace(path: Path, text: str) -> None:
     new.replace(path)
 
 
+@pytest.mark.long
 def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> None:
     """Also of an imported file, of one that was broken for a moment, and of one that was not there."""
     other, out = spec.parent / "other.stm", tmp_path / "out"
@@ -408,6 +409,7 @@ def test_watch_exports_again_after_each_change(spec: Path, tmp_path: Path) -> No
         assert text == "New"
 
 
+@pytest.mark.long
 def test_watch_sees_new_files_of_a_folder(spec: Path, tmp_path: Path) -> None:
     """A folder stands for all its specs, those to come too."""
     out = tmp_path / "out"
@@ -431,6 +433,7 @@ def test_the_help_has_every_option_and_examples() -> None:
         assert word in text, word
 
 
+@pytest.mark.long
 def test_a_benchmark_in_small() -> None:
     """The made-up workspace of the benchmark exports without a finding."""
     from benchmarks.satsuma_export import run as run_benchmark

@@ -68,6 +68,7 @@ def test_events_on_stdout_and_the_summary_on_stderr() -> None:
     assert json.loads(result.err)["out"] == "-"
 
 
+@pytest.mark.long
 def test_load_and_emit_deliver_every_event(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One document per event, to both; no output is needed then, and the options of the store are those of all."""
     emitted: list[bytes] = []
@@ -79,6 +80,7 @@ def test_load_and_emit_deliver_every_event(database_url: str, monkeypatch: pytes
     assert len(run_here("list", "events", "--json", *here).rows) == 9
 
 
+@pytest.mark.long
 def test_a_load_keeps_to_the_settings(tmp_path: Path, database_url: str) -> None:
     """Strict mode and the limit of an event are those of the settings file, as for every other way in."""
     config = tmp_path / "own.toml"
@@ -239,6 +241,7 @@ def test_help_shows_options_and_examples() -> None:
     assert "Exit code:" in text
 
 
+@pytest.mark.long
 def test_emit_posts_to_the_backend_and_a_refusal_ends_it(tmp_path: Path, database_url: str) -> None:
     """The backend of OPENLINEAGE_URL has every event; once it wants a token, a 401 is one line and code 2."""
     command = ["export", "snaplogic", *JOIN, "--modern", "--emit"]

@@ -66,6 +66,7 @@ def test_what_is_no_expression_is_read_word_by_word(text: str) -> None:
     assert (("a",) in found.reads) == ("$a" in text and not text.startswith("#"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [
